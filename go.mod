@@ -1,0 +1,3 @@
+module github.com/atomicbreaker/breaker
+
+go 1.26.0
