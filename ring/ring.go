@@ -101,14 +101,14 @@ func (r *Ring) Epoch() Epoch { return Epoch(r.epoch.Load()) }
 // Live reports whether outcomes of generation gen may be counted under e.
 // Otherwise somebody has to [Ring.Wake] the ring first.
 func (r *Ring) Live(e Epoch, gen uint32) bool {
-	return (uint64(e)^r.genTag(gen))>>r.genShift|uint64(e&asleepBit) == 0
+	return r.Belongs(e, gen) && !e.asleep()
 }
 
 // Add counts one outcome in e's bucket, in the caller's stripe, which it
 // returns. It fails if the epoch has moved on in the meantime; the caller then
 // starts again from the epoch.
 func (r *Ring) Add(e Epoch, k Kind) (Stripe, bool) {
-	s := r.pick()
+	s := r.Pick()
 	i := uint(e.index()) + uint(k)
 	if i >= uint(len(s)) {
 		panic("ring: foreign epoch")
@@ -150,24 +150,54 @@ func (r *Ring) addSlow(s Stripe, cell *atomic.Uint64, c uint64, e Epoch, k Kind)
 	}
 }
 
+// Hit is the fast path of [Ring.Add], small enough to be inlined: it counts in
+// the caller's stripe s if the cell is e's and nobody else writes to it. When
+// it fails, call [Ring.Missed] and then Add.
+func (r *Ring) Hit(s Stripe, e Epoch, k Kind) bool {
+	i := uint(e.index()) + uint(k)
+	if i >= uint(len(s)) {
+		return false
+	}
+	c := s[i].Load()
+	return c^uint64(e) <= r.countMask && s[i].CompareAndSwap(c, c+1)
+}
+
+// Missed notes why a Hit failed: if the cell is e's, somebody else wrote to it.
+func (r *Ring) Missed(s Stripe, e Epoch, k Kind) {
+	if s[e.index()+int(k)].Load()^uint64(e) <= r.countMask {
+		r.contended()
+	}
+}
+
 // Count adds one to a plain counter of the caller's stripe.
 func (r *Ring) Count(counter int) {
-	s := r.pick()
+	if s := r.Pick(); !s.Bump(counter) {
+		r.CountSlow(s, counter)
+	}
+}
+
+// Bump adds one to a plain counter unless somebody else does so at the same
+// time; then call [Ring.CountSlow]. Not an atomic add: a failed
+// compare-and-swap is the evidence that a stripe is shared.
+func (s Stripe) Bump(counter int) bool {
 	i := uint(headWords + counter)
 	if i >= uint(len(s)) {
-		panic("ring: no such counter")
+		return false
 	}
-	// Not Add: a failed compare-and-swap is the evidence that stripes are shared.
-	if c := s[i].Load(); !s[i].CompareAndSwap(c, c+1) {
-		r.contended()
-		s[i].Add(1)
-	}
+	c := s[i].Load()
+	return s[i].CompareAndSwap(c, c+1)
+}
+
+// CountSlow is Count after a Bump has failed.
+func (r *Ring) CountSlow(s Stripe, counter int) {
+	r.contended()
+	s[headWords+counter].Add(1)
 }
 
 // AddTotal counts an outcome in the totals alone, outside any window, and
 // returns the caller's stripe.
 func (r *Ring) AddTotal(k Kind) Stripe {
-	s := r.pick()
+	s := r.Pick()
 	s[foldedWord+int(k)].Add(1)
 	return s
 }
@@ -249,8 +279,9 @@ func (r *Ring) SumAt(e Epoch, number uint64) Counts {
 }
 
 func (r *Ring) addWindow(sum *Counts, s Stripe, e Epoch) {
-	for k := range r.buckets {
-		r.addBucket(sum, s, r.before(e, k))
+	for range r.buckets {
+		r.addBucket(sum, s, e)
+		e = r.before(e)
 	}
 }
 
@@ -267,8 +298,8 @@ func (r *Ring) addBucket(sum *Counts, s Stripe, b Epoch) {
 // old stamp behind that could come round again. Nobody waits for it.
 func (r *Ring) Sweep(e Epoch) {
 	for _, s := range *r.stripes.Load() {
-		for k := range r.buckets {
-			b := r.before(e, k)
+		b := e
+		for range r.buckets {
 			cells := s[b.index() : b.index()+int(r.cells)]
 			for kind := range cells {
 				c := cells[kind].Load()
@@ -276,6 +307,7 @@ func (r *Ring) Sweep(e Epoch) {
 					s[foldedWord+kind].Add(c & r.countMask)
 				}
 			}
+			b = r.before(b)
 		}
 	}
 }
