@@ -37,7 +37,7 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		if w.generation() != gen || w.phase() == phaseOpen || w.forced() {
 			return false
 		}
-		now := b.clock.Now()
+		now := b.cfg.Clock.Now()
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
 		}
@@ -122,7 +122,7 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason) bool {
 	if !b.swap(w, next) {
 		return false
 	}
-	b.changed(w, next, why, Counts{}, b.clock.Now())
+	b.changed(w, next, why, Counts{}, b.cfg.Clock.Now())
 	return true
 }
 
