@@ -37,8 +37,8 @@ func (e *RejectedError) Is(target error) bool {
 
 // rejected reports whether err is, or wraps, the refusal of any breaker.
 func rejected(err error) bool {
-	var own *RejectedError
-	return errors.As(err, &own) || atomicbreaker.Rejected(err)
+	_, own := errors.AsType[*RejectedError](err)
+	return own || atomicbreaker.Rejected(err)
 }
 
 // refusals makes the errors for every kind of refusal.

@@ -17,8 +17,12 @@ type Mutex struct {
 	body
 }
 
-// NewMutex returns a closed breaker, or one in the state of c.Mode.
+// NewMutex returns a closed breaker, or one in the state of c.Mode. It fails
+// where c.Validate does, with the same error.
 func NewMutex(c atomicbreaker.Config) (*Mutex, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
 	b := new(Mutex)
 	self := weak.Make(b)
 	b.begin(c, func() {

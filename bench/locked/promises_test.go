@@ -298,6 +298,16 @@ func TestBreakerThatNobodyHoldsIsCollected(t *testing.T) {
 	t.Error("the timer keeps the breaker alive")
 }
 
+func TestBadConfigurationIsTheErrorOfValidate(t *testing.T) {
+	c := config{Buckets: -3, MinimumCalls: -1}
+	want := c.Validate()
+	for _, kind := range []lockstep.Implementation{lockstep.Mutex(), lockstep.RWMutex()} {
+		if _, err := kind.New(c); err == nil || err.Error() != want.Error() {
+			t.Errorf("%s: %v, want %v", kind.Name, err, want)
+		}
+	}
+}
+
 func TestRWMutexCountsRefusalsOfBothLocks(t *testing.T) {
 	c := new(clock.Manual)
 	b, err := locked.NewRWMutex(config{Clock: c})

@@ -20,8 +20,12 @@ type RWMutex struct {
 	refused [verdicts]atomic.Uint64 // refusals made under the read lock
 }
 
-// NewRWMutex returns a closed breaker, or one in the state of c.Mode.
+// NewRWMutex returns a closed breaker, or one in the state of c.Mode. It fails
+// where c.Validate does, with the same error.
 func NewRWMutex(c atomicbreaker.Config) (*RWMutex, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
 	b := new(RWMutex)
 	self := weak.Make(b)
 	b.begin(c, func() {
