@@ -141,6 +141,9 @@ func (b *Breaker) changed(w, next word, why Reason, c Counts, now time.Duration)
 			b.timeOpen.Add(max(int64(now)-last, 0))
 		}
 	}
+	if why == ReasonProbeTimeout {
+		b.abandoned.Add(uint64(w.inFlight()))
+	}
 	b.kick()
 	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
