@@ -70,6 +70,9 @@ func (b *Breaker) SetMode(m Mode) {
 func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool {
 	next := w.withMode(m, b.kind.firstWindow())
 	now := b.cfg.Clock.Now()
+	if b.load() != w {
+		return false // now may lie within a later opening
+	}
 	switch {
 	case next.phase() == phaseHalfOpen && w.phase() != phaseHalfOpen:
 		return b.toHalfOpen(w, next, ReasonSetModeCalled)

@@ -38,6 +38,9 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 			return false
 		}
 		now := b.cfg.Clock.Now()
+		if b.load() != w {
+			continue // now may lie within a later opening, which it must not lengthen
+		}
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
 		}
