@@ -181,12 +181,7 @@ func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
 
 // close ends half-open well.
 func (b *Breaker) close(w word) bool {
-	next := w.to(phaseClosed, 0)
-	if !b.swap(w, next) {
-		return false
-	}
-	b.changed(w, next, ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
-	return true
+	return b.move(w, w.to(phaseClosed, 0), ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
 }
 
 // returnProbe gives a probe's place back without a verdict.

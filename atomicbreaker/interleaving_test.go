@@ -46,3 +46,62 @@ func TestWhoLosesTheRaceToOpenDoesNotLengthenTheCooldown(t *testing.T) {
 		})
 	}
 }
+
+func TestTimeOpenIsExactWhateverComesBetween(t *testing.T) {
+	// The timer reads the clock a few times while it ends the cooldown. Once
+	// the breaker is half-open, a probe may come at any of them, fail, and
+	// open the breaker again.
+	reopened := 0
+	for skip := range 5 {
+		h := new(hooked)
+		c := tripAfter(1)
+		c.Clock = h
+		b := madeOn(t, c)
+		calls(t, b, 1, Failure)
+		h.Advance(0)
+		h.onNow(skip, func() {
+			if b.State() == StateHalfOpen {
+				calls(t, b, 1, Failure)
+				reopened++
+			}
+		})
+		h.Advance(500 * time.Millisecond)
+		h.hook = nil
+		require.Equal(t, 500*time.Millisecond, b.Snapshot().TimeOpen, "skip %d", skip)
+	}
+	require.Positive(t, reopened)
+}
+
+func TestInstantsOfTransitionsNeverGoBack(t *testing.T) {
+	changed := 0
+	for skip := range 6 {
+		h := new(hooked)
+		var seen []Transition
+		c := tripAfter(1)
+		c.Clock = h
+		c.OnTransition = func(tr Transition) { seen = append(seen, tr) }
+		b := madeOn(t, c)
+		for _, act := range []func(){
+			b.Trip,
+			func() { h.Advance(b.RetryAfter()) },
+			b.Reset,
+			func() { b.SetMode(ForcedOpen) },
+			func() { b.SetMode(Auto) },
+		} {
+			h.onNow(skip, func() {
+				b.Reset()
+				h.Manual.Advance(time.Millisecond)
+				b.Trip()
+			})
+			act()
+			h.hook = nil
+			h.Advance(0)
+		}
+		for i, tr := range seen[1:] {
+			require.GreaterOrEqual(t, tr.At, seen[i].At, "%+v after %+v", tr, seen[i])
+			require.Equal(t, seen[i].To, tr.From)
+		}
+		changed += len(seen)
+	}
+	require.Greater(t, changed, 30)
+}

@@ -75,7 +75,7 @@ func (b *Breaker) Snapshot() Snapshot {
 			Opened:     b.opened.Load(),
 		}
 		if w.phase() == phaseOpen {
-			s.TimeOpen += max(now-s.Since, 0)
+			s.TimeOpen += max(now-time.Duration(b.openedAt.Load()), 0)
 		}
 		if w.phase() == phaseClosed {
 			s.Rolling = b.rolling(w, now)
@@ -91,6 +91,7 @@ func (b *Breaker) Snapshot() Snapshot {
 	if p := b.lastProbe.Load(); p != 0 {
 		s.LastProbe = LastProbe{Settled: true, Outcome: Outcome(p&3 - 1), Latency: time.Duration(p >> 2)}
 	}
+	s.TimeOpen = time.Duration(highest(&b.seen.timeOpen, uint64(s.TimeOpen)))
 	b.fillTotals(&s)
 	return s
 }

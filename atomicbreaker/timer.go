@@ -96,7 +96,7 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 	if now < end {
 		return end
 	}
-	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown)
+	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown, now)
 	return now
 }
 
@@ -104,5 +104,5 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 // observe] The word was read first.
 func (b *Breaker) cooldownEnd(w word) (time.Duration, bool) {
 	wait, ok := b.wait.get(w.generation())
-	return time.Duration(b.openedAt.Load()) + time.Duration(wait), ok
+	return time.Duration(b.coolFrom.Load()) + time.Duration(wait), ok
 }
