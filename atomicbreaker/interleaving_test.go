@@ -105,3 +105,38 @@ func TestInstantsOfTransitionsNeverGoBack(t *testing.T) {
 	}
 	require.Greater(t, changed, 30)
 }
+
+func TestAClockThatStepsBackCountsAsOneThatStands(t *testing.T) {
+	s := new(skewed)
+	c := tripAfter(1)
+	c.Clock = s
+	b := madeOn(t, c)
+	s.by.Store(int64(time.Hour))
+	calls(t, b, 1, Failure)
+	s.by.Store(0)
+	require.Equal(t, 500*time.Millisecond+time.Hour, b.RetryAfter(), "nothing opens early")
+	s.by.Store(int64(time.Hour))
+	s.Advance(499 * time.Millisecond)
+	require.Equal(t, StateOpen, b.State())
+	s.Advance(time.Millisecond)
+	require.Equal(t, StateHalfOpen, b.State())
+
+	for _, o := range []Outcome{Ignored, Success} {
+		ticket := admitted(t, b)
+		s.by.Store(int64(time.Hour - time.Second))
+		require.True(t, ticket.Report(o))
+		require.Equal(t, LastProbe{Settled: true, Outcome: o, Latency: 0}, b.Snapshot().LastProbe)
+		require.NotPanics(t, func() { s.Advance(time.Millisecond) })
+		s.by.Store(int64(time.Hour))
+	}
+}
+
+func TestReasonIsThatOfTheLastChangeHoweverManyResetsLieBetween(t *testing.T) {
+	b, _ := opened(t, Config{})
+	for range 1<<15 + 1 { // half of what a tag of 16 bits tells apart
+		b.Reset()
+	}
+	require.Equal(t, ReasonResetCalled, b.Snapshot().Reason)
+	b.Trip()
+	require.Equal(t, ReasonTripCalled, b.Snapshot().Reason)
+}

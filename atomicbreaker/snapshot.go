@@ -66,10 +66,9 @@ func (b *Breaker) Snapshot() Snapshot {
 	for range 8 { // until no change comes between; what is tagged is right even then
 		w = b.load()
 		now := b.cfg.Clock.Now()
-		why, _ := b.reason.get(w.generation())
 		s = Snapshot{
 			Name: b.cfg.Name, State: w.state(), Mode: w.mode(), Generation: w.generation(),
-			At: now, Since: time.Duration(b.since.Load()), Reason: Reason(why),
+			At: now, Since: time.Duration(b.since.Load()), Reason: Reason(b.reason.Load()),
 			RetryAfter: b.retryAfter(w, now),
 			TimeOpen:   time.Duration(b.timeOpen.Load()),
 			Opened:     b.opened.Load(),

@@ -17,13 +17,13 @@ import (
 //	word = open                      a reader sees open with the deadline of
 //	deadline = now + cooldown        the last outage, and probes at once
 type opening struct {
-	since     atomic.Int64 // instant of the last change of state
-	trippedAt atomic.Int64 // instant at which this outage began
-	openedAt  atomic.Int64 // instant of the last change to open
-	coolFrom  atomic.Int64 // instant from which the cooldown counts, openedAt unless it was forced
-	cool      tagged       // cooldown of this opening, before jitter
-	wait      tagged       // and after
-	reason    tagged       // Reason of the last change of state
+	since     atomic.Int64  // instant of the last change of state
+	trippedAt atomic.Int64  // instant at which this outage began
+	openedAt  atomic.Int64  // instant of the last change to open
+	coolFrom  atomic.Int64  // instant from which the cooldown counts, openedAt unless it was forced
+	cool      tagged        // cooldown of this opening, before jitter
+	wait      tagged        // and after
+	reason    atomic.Uint64 // of the last change of state, below its generation
 	opened    atomic.Uint64
 	timeOpen  atomic.Int64 // in openings that are over
 }
@@ -47,6 +47,17 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		}
 		if b.move(w, w.to(phaseOpen, 0), why, c, now) {
 			return true
+		}
+	}
+}
+
+// noteReason notes why a state began, unless a later change is noted. Silent
+// generations may lie between two of them: a tag of 16 bits would not do.
+func (b *Breaker) noteReason(gen uint32, why Reason) {
+	for {
+		old := b.reason.Load()
+		if int32(gen-uint32(old>>32)) < 0 || b.reason.CompareAndSwap(old, uint64(gen)<<32|uint64(why)) {
+			return
 		}
 	}
 }
@@ -153,7 +164,7 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 	from, to := w.state(), next.state()
 	if from != to {
 		raise(&b.since, int64(now))
-		b.reason.update(next.generation(), func(uint64, bool) uint64 { return uint64(why) })
+		b.noteReason(next.generation(), why)
 		switch {
 		case to == StateOpen:
 			b.opened.Add(1)
