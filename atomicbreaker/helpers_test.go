@@ -104,6 +104,7 @@ type hooked struct {
 	clock.Manual
 	skip int
 	hook func()
+	late bool // the reading that ran the hook shows the time before it
 }
 
 // onNow sets the function that runs inside the (skip+1)-th reading from now.
@@ -114,7 +115,11 @@ func (h *hooked) Now() time.Duration {
 		if h.skip == 0 {
 			f := h.hook
 			h.hook = nil
+			before := h.Manual.Now()
 			f()
+			if h.late {
+				return before
+			}
 		} else {
 			h.skip--
 		}

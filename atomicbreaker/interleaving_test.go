@@ -140,3 +140,38 @@ func TestReasonIsThatOfTheLastChangeHoweverManyResetsLieBetween(t *testing.T) {
 	b.Trip()
 	require.Equal(t, ReasonTripCalled, b.Snapshot().Reason)
 }
+
+func TestWindowNeverMovesBack(t *testing.T) {
+	t.Run("clock steps back over an edge", func(t *testing.T) {
+		s := new(skewed)
+		b := madeOn(t, Config{Clock: s})
+		calls(t, b, 1, Success)
+		s.Advance(time.Second) // to the first edge
+		calls(t, b, 4, Failure)
+		s.by.Store(-1)
+		b.kick()
+		s.Advance(0)
+		require.Equal(t, Counts{Calls: 5, Failures: 4}, b.Snapshot().Rolling)
+		s.by.Store(0)
+		s.Advance(time.Second)
+		require.Equal(t, Counts{Calls: 5, Failures: 4}, b.Snapshot().Rolling)
+	})
+	t.Run("the window wakes while the worker sleeps", func(t *testing.T) {
+		h := new(hooked)
+		b := madeOn(t, Config{Clock: h})
+		h.Advance(900 * time.Millisecond)
+		b.kick()
+		h.onNow(0, func() {
+			// The worker is about to read 900 ms. It is stopped right after.
+			h.late = true
+			h.Manual.Advance(100 * time.Millisecond)
+			calls(t, b, 4, Failure)
+		})
+		h.Advance(0)
+		require.Equal(t, uint64(4), b.Snapshot().Rolling.Calls)
+		h.Advance(9*time.Second + 999*time.Millisecond)
+		require.Equal(t, uint64(4), b.Snapshot().Rolling.Calls)
+		h.Advance(time.Millisecond)
+		require.Zero(t, b.Snapshot().Rolling.Calls)
+	})
+}

@@ -136,6 +136,7 @@ func (b *Breaker) rolling(w word, now time.Duration) Counts {
 	if !b.ring.Belongs(e, w.generation()) {
 		return Counts{}
 	}
+	now = max(now, time.Duration(b.turned.Load()))
 	return countsOf(b.ring.SumAt(e, b.bucketNumber(now)))
 }
 

@@ -14,10 +14,11 @@ import (
 type worker struct {
 	kicks   atomic.Uint64 // changes to look at
 	running atomic.Int64  // timers that have fired since one began to work
+	turned  atomic.Int64  // the latest instant by which the window was moved
 
 	episodeOf uint32        // the half-open generation that the next four are of
-	ticks     int64         // quiet ticks passed
 	ticking   bool          // the timer was set at the last look
+	ticks     int64         // quiet ticks passed
 	pace      time.Duration // of letting one more in while the probes are silent
 	raisedAt  time.Duration // when that was last done
 }
