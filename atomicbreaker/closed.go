@@ -233,8 +233,8 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 			return never
 		}
 		b.ring.Advance(e, number)
-		b.ring.Sweep(b.ring.Epoch())
 	}
+	b.ring.Sweep(b.ring.Epoch()) // also where a window has begun
 	return b.madeAt + time.Duration(number+1)*b.bucket
 }
 

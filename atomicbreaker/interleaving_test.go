@@ -175,3 +175,43 @@ func TestWindowNeverMovesBack(t *testing.T) {
 		require.Zero(t, b.Snapshot().Rolling.Calls)
 	})
 }
+
+func TestATimerThatIsLateLeavesNothingBehindInTheWindow(t *testing.T) {
+	for _, c := range []Config{
+		{Window: time.Millisecond, Buckets: 1},
+		{Window: 10 * time.Millisecond},
+		{},
+	} {
+		s := new(skewed)
+		c.Clock = s
+		c.ConsecutiveFailures = Off
+		b := madeOn(t, c)
+		calls(t, b, 5, Failure)
+		s.Advance(0)
+		// Whatever the lateness, what is older than a window is not in it: not
+		// when the number of a bucket happens to look like that of an old one.
+		for late := 1; late <= 4096; late++ {
+			s.by.Store(int64(b.cfg.Window) + int64(late)*int64(b.bucket))
+			require.Zero(t, b.Snapshot().Rolling.Calls, "%v, late by %d buckets", b.cfg.Window, late)
+		}
+		s.by.Store(int64(160 * b.bucket)) // where slot and five bits of the number are the same
+		s.Advance(b.bucket)
+		calls(t, b, 5, Failure)
+		require.Equal(t, StateClosed, b.State(), "%v: five old and five new failures tripped", b.cfg.Window)
+	}
+}
+
+func TestAnOldGenerationDoesNotComeRoundAgain(t *testing.T) {
+	// The longest bucket leaves 12 bits of a generation in a stamp.
+	b, manual := made(t, Config{Window: 24 * time.Hour, Buckets: 1, ConsecutiveFailures: Off})
+	calls(t, b, 5, Failure)
+	for range 1<<12 - 1 {
+		b.Reset()
+		calls(t, b, 1, Success)
+		manual.Advance(0)
+	}
+	b.Reset()
+	calls(t, b, 5, Failure)
+	require.Equal(t, Counts{Calls: 5, Failures: 5}, b.Snapshot().Rolling)
+	require.Equal(t, StateClosed, b.State())
+}
