@@ -118,6 +118,7 @@ func New(c Config) (*Breaker, error) {
 	if c.Mode == ForcedOpen {
 		p = phaseOpen
 		b.openedAt.Store(now)
+		b.publishForcing(0, time.Duration(now), 0)
 		b.opened.Store(1)
 	}
 	b.word.Store(uint64(pack(p, c.Mode, 0, 0, 0)))

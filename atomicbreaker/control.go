@@ -77,6 +77,10 @@ func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool 
 		if !b.publishOpening(w, next.generation(), now, cool, wait, draw, 0) {
 			return false
 		}
+	case next.mode() == ForcedOpen && w.phase() == phaseClosed:
+		if !b.publishForcing(next.generation(), now, cool) {
+			return false
+		}
 	case w.mode() == ForcedClosed && next.generation() == w.generation():
 		b.forget(w.generation())
 	}

@@ -60,6 +60,14 @@ func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wa
 		b.wait.v.CompareAndSwap(wait, tag(gen, uint64(draw.spread(length, after))))
 }
 
+// publishForcing writes that an outage begins without a cooldown: if the
+// breaker reopens after a ForcedOpen, it goes on from there and not from where
+// an outage that is over had come.
+func (b *Breaker) publishForcing(gen uint32, now time.Duration, cool uint64) bool {
+	raise(&b.trippedAt, int64(now))
+	return b.cool.v.CompareAndSwap(cool, tag(gen, uint64(b.cfg.Cooldown.Min)))
+}
+
 // ageShare is the part of an outage's age that a cooldown lasts: its end is
 // noticed at most an eighth late.
 const ageShare = 8
