@@ -26,7 +26,8 @@ type machine struct {
 
 	// Not closed.
 	trippedAt time.Duration // when the outage began
-	cool      time.Duration // the cooldown before jitter
+	cool      time.Duration // the last cooldown before jitter
+	pace      time.Duration // that of this opening, the shortest if it is forced
 	deadline  time.Duration // when it ends
 	probing   probing       // half-open only
 
@@ -97,7 +98,7 @@ func (m *machine) start(r rules) {
 	m.mode = r.mode
 	if m.mode == atomicbreaker.ForcedOpen {
 		m.state = atomicbreaker.StateOpen
-		m.trippedAt, m.cool = m.made, r.cooldown.Min
+		m.trippedAt, m.cool, m.pace = m.made, r.cooldown.Min, r.cooldown.Min
 		m.totals.opened = 1
 	}
 }
@@ -291,9 +292,13 @@ func (m *machine) startCooldown(floor, now time.Duration) {
 	if c.Jitter > 0 {
 		random = m.rules.rand()
 	}
-	wait := time.Duration(float64(m.cool) * (1 - c.Jitter + 2*c.Jitter*random))
 	floor = min(floor, c.Max)
-	m.deadline = now + max(wait, floor+time.Duration(float64(floor)*c.Jitter*random))
+	if floor > m.cool {
+		m.deadline = now + floor + time.Duration(float64(floor)*(c.Jitter*random))
+	} else {
+		m.deadline = now + max(floor, time.Duration(float64(m.cool)*(1-c.Jitter+2*c.Jitter*random)))
+	}
+	m.pace = m.cool
 	m.schedule()
 }
 

@@ -41,7 +41,7 @@ func (m *machine) halfOpen(why atomicbreaker.Reason, now time.Duration) {
 		quiet:   now + m.rules.recovery.Quiet,
 		silence: now,
 		waited:  now,
-		pace:    m.cool,
+		pace:    m.pace,
 	}
 	m.schedule()
 }
@@ -140,7 +140,7 @@ func (m *machine) widen(used int, latency, now time.Duration) {
 	p := &m.probing
 	p.alive = true
 	p.tally = max(0, p.tally-m.rules.credit)
-	p.fastest = min(p.fastest, latency)
+	p.fastest = min(p.fastest, max(latency, 1)) // not nothing, of which everything is a multiple
 	if 2*used < p.window {
 		return // a window that is not in use does not grow
 	}
