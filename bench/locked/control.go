@@ -99,7 +99,6 @@ func (m *machine) force(to atomicbreaker.State, now time.Duration) {
 			m.trippedAt, m.cool = now, m.rules.cooldown.Min
 		}
 		m.change(to, atomicbreaker.ReasonSetModeCalled, m.evidence(), now)
-		m.pace = m.rules.cooldown.Min
 	}
 	m.deadline = noSuchTime
 	m.schedule()

@@ -27,7 +27,6 @@ type machine struct {
 	// Not closed.
 	trippedAt time.Duration // when the outage began
 	cool      time.Duration // the last cooldown before jitter
-	pace      time.Duration // that of this opening, the shortest if it is forced
 	deadline  time.Duration // when it ends
 	probing   probing       // half-open only
 
@@ -98,7 +97,7 @@ func (m *machine) start(r rules) {
 	m.mode = r.mode
 	if m.mode == atomicbreaker.ForcedOpen {
 		m.state = atomicbreaker.StateOpen
-		m.trippedAt, m.cool, m.pace = m.made, r.cooldown.Min, r.cooldown.Min
+		m.trippedAt, m.cool = m.made, r.cooldown.Min
 		m.totals.opened = 1
 	}
 }
@@ -293,12 +292,11 @@ func (m *machine) startCooldown(floor, now time.Duration) {
 		random = m.rules.rand()
 	}
 	floor = min(floor, c.Max)
-	if floor > m.cool {
+	if floor > 0 && floor >= m.cool {
 		m.deadline = now + floor + time.Duration(float64(floor)*(c.Jitter*random))
 	} else {
 		m.deadline = now + max(floor, time.Duration(float64(m.cool)*(1-c.Jitter+2*c.Jitter*random)))
 	}
-	m.pace = m.cool
 	m.schedule()
 }
 

@@ -41,7 +41,7 @@ func (m *machine) halfOpen(why atomicbreaker.Reason, now time.Duration) {
 		quiet:   now + m.rules.recovery.Quiet,
 		silence: now,
 		waited:  now,
-		pace:    m.pace,
+		pace:    m.cool,
 	}
 	m.schedule()
 }
