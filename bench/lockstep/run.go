@@ -33,6 +33,7 @@ type notes struct {
 	askedAbout               atomicbreaker.Counts
 	sawState                 atomicbreaker.State
 	sawGeneration            uint32
+	sawReady                 bool
 }
 
 // view is what a look at a player tells.
