@@ -265,3 +265,17 @@ func crowd(n int, f func(i int)) {
 	close(start)
 	wg.Wait()
 }
+
+// wantFaults demands that a Config is refused, with every text in the error.
+func wantFaults(t testing.TB, c ab.Config, texts ...string) {
+	t.Helper()
+	b, err := ab.New(c)
+	if err == nil || b != nil {
+		t.Fatalf("accepted, want an error with %q", texts)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("the error is %q, want %q in it", err, text)
+		}
+	}
+}
