@@ -37,7 +37,7 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		if w.generation() != gen || w.phase() == phaseOpen || w.forced() {
 			return false
 		}
-		now := b.clock.Now()
+		now := b.cfg.Clock.Now()
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
 		}
@@ -125,7 +125,7 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason) bool {
 	if !b.swap(w, next) {
 		return false
 	}
-	b.changed(w, next, why, Counts{}, b.clock.Now())
+	b.changed(w, next, why, Counts{}, b.cfg.Clock.Now())
 	return true
 }
 
@@ -134,17 +134,21 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason) bool {
 func (b *Breaker) changed(w, next word, why Reason, c Counts, now time.Duration) {
 	from, to := w.state(), next.state()
 	if from != to {
+		last := b.since.Load()
 		raise(&b.since, int64(now))
 		b.reason.update(next.generation(), func(uint64, bool) uint64 { return uint64(why) })
 		switch {
 		case to == StateOpen:
 			b.opened.Add(1)
 		case from == StateOpen:
-			b.timeOpen.Add(int64(now) - b.openedAt.Load())
+			b.timeOpen.Add(max(int64(now)-last, 0))
 		}
 	}
+	if why == ReasonProbeTimeout {
+		b.abandoned.Add(uint64(w.inFlight()))
+	}
 	b.kick()
-	b.announce(next.generation(), from == to, Transition{
+	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})
 }
