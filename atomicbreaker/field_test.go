@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -279,3 +281,10 @@ func wantFaults(t testing.TB, c ab.Config, texts ...string) {
 		}
 	}
 }
+
+// underRace reports whether the race detector is on, which makes calls ten
+// times slower.
+var underRace = sync.OnceValue(func() bool {
+	info, _ := debug.ReadBuildInfo()
+	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+})
