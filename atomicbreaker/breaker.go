@@ -105,7 +105,8 @@ func New(c Config) (*Breaker, error) {
 	p := phaseClosed
 	if c.Mode == ForcedOpen {
 		p = phaseOpen
-		b.openedAt.Store(now)
+		b.trippedAt.Store(now)
+		b.cool.v.Store(tag(0, uint64(c.Cooldown.Min)))
 		b.opened.Store(1)
 	}
 	b.word.Store(uint64(pack(p, c.Mode, 0, 0, 0)))

@@ -73,6 +73,10 @@ func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool 
 	switch {
 	case next.phase() == phaseHalfOpen && w.phase() != phaseHalfOpen:
 		return b.toHalfOpen(w, next, ReasonSetModeCalled)
+	case next.mode() == ForcedOpen && w.phase() != phaseOpen:
+		if !b.publishForcing(w, next.generation(), now, cool) {
+			return false
+		}
 	case w.command() == commandTrip && !next.forced():
 		if !b.publishOpening(w, next.generation(), now, cool, wait, draw, 0) {
 			return false
