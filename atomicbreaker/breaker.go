@@ -100,6 +100,7 @@ func New(c Config) (*Breaker, error) {
 	})
 	now := int64(c.Clock.Now())
 	b.madeAt = time.Duration(now)
+	b.latest.Store(now)
 	b.since.Store(now)
 	b.next = 1
 	p := phaseClosed

@@ -194,16 +194,20 @@ func countsOf(c ring.Counts) Counts {
 }
 
 // bucketNumber is the absolute number of the bucket that holds an instant:
-// edges lie at multiples of a bucket's width since the breaker was made.
+// edges lie at multiples of a bucket's width since the breaker was made. No
+// bucket comes again: to a clock that has stepped back no time passes until
+// it has caught up.
 func (b *Breaker) bucketNumber(now time.Duration) uint64 {
-	return uint64(max(now-b.madeAt, 0) / b.bucket)
+	return uint64((max(now, time.Duration(b.latest.Load())) - b.madeAt) / b.bucket)
 }
 
 // wake begins the window of a generation with its first outcome, and that of
 // a breaker that has been idle. [E1 publish] The word has shown the generation
 // to the caller: no epoch is younger than the word.
 func (b *Breaker) wake(e ring.Epoch, gen uint32) {
-	if b.ring.Wake(e, gen, b.bucketNumber(b.cfg.Clock.Now())) {
+	now := b.cfg.Clock.Now()
+	raise(&b.latest, int64(now))
+	if b.ring.Wake(e, gen, b.bucketNumber(now)) {
 		b.kick()
 	}
 }
@@ -215,6 +219,7 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 	if b.last != nil || !b.ring.Live(e, w.generation()) {
 		return never
 	}
+	raise(&b.latest, int64(now))
 	number := b.bucketNumber(now)
 	if !b.ring.At(e, number) {
 		if w.mode() != ForcedClosed && b.ring.InUse() > 1 && b.catchUp(w, e) {

@@ -83,6 +83,23 @@ func TestFieldStepBackLosesNoCalls(t *testing.T) {
 	p.rolling(calls, calls)
 }
 
+// A probe on a clock that steps back took no time.
+//
+// Field: S095
+func TestFieldStepBackMakesNoLatency(t *testing.T) {
+	for _, o := range []ab.Outcome{ab.Success, ab.Ignored} {
+		p, clock := examineSkewed(t, streakConfig())
+		p.trip()
+		p.at(5)
+		probe := p.acquire()
+		clock.reads(1)
+		probe.Report(o)
+		if got, want := p.Snapshot().LastProbe, (ab.LastProbe{Settled: true, Outcome: o}); got != want {
+			t.Errorf("the last probe is %+v, want %+v", got, want)
+		}
+	}
+}
+
 // However a clock wanders, nothing panics, the books balance, no cooldown ends
 // before it is over by the clock's own reading, and a clock that runs again
 // brings the breaker back.

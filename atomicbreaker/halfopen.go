@@ -77,7 +77,7 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	gen := t.claim.generation()
 	defer b.tellAll()
 	now := b.cfg.Clock.Now()
-	latency := now - t.start
+	latency := max(now-t.start, 0) // a clock may have stepped back
 	slow := latency >= b.slowAt
 	if b.giveUp(now) || b.load().generation() != gen {
 		b.ring.Count(countLate)
@@ -206,7 +206,7 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 	}
 	b.ring.Count(counter)
 	if counter == countIgnored {
-		b.lastProbe.Store(uint64(now-t.start)<<2 | uint64(Ignored+1))
+		b.lastProbe.Store(uint64(max(now-t.start, 0))<<2 | uint64(Ignored+1))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 type worker struct {
 	kicks   atomic.Uint64 // changes to look at
 	running atomic.Int64  // timers that have fired since one began to work
+	latest  atomic.Int64  // the latest instant by which a window was moved
 
 	episodeOf uint32        // the half-open generation that the next four are of
 	ticks     int64         // quiet ticks passed
