@@ -143,10 +143,17 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason) bool {
 // made it. The breaker has been in its new state since before.
 func (b *Breaker) changed(w, next word, why Reason, c Counts, now time.Duration) {
 	from, to := w.state(), next.state()
+	// A Reset of a closed breaker hands the reason on: left behind for half of
+	// the tags' range, it would look newer than the next.
+	b.reason.update(next.generation(), func(old uint64, _ bool) uint64 {
+		if from == to {
+			return old
+		}
+		return uint64(why)
+	})
 	if from != to {
 		last := b.since.Load()
 		raise(&b.since, int64(now))
-		b.reason.update(next.generation(), func(uint64, bool) uint64 { return uint64(why) })
 		switch {
 		case to == StateOpen:
 			b.opened.Add(1)
