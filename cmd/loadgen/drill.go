@@ -24,7 +24,7 @@ the server, mends it, and judges how the breaker took it. Calls start at
 instants drawn beforehand, whether or not earlier ones have ended, and their
 latency counts from there.
 
-  loadgen drill                               connections are refused for 5 s
+  loadgen drill                               connections are refused for 4 s
   loadgen drill -fault hang -timeout 500ms    requests are taken and never answered
   loadgen drill -fault overload -capacity 100 more calls come than can be served
   loadgen drill -target http://127.0.0.1:8080/ -rate 20
@@ -150,7 +150,7 @@ func (x *exercise) run(ctx context.Context, url string) error {
 	if scriptErr != nil {
 		return scriptErr
 	}
-	x.story.tell(total)
+	x.story.end(total)
 	x.story.console.clear()
 	return nil
 }

@@ -191,14 +191,14 @@ func (f failfastFacts) print(c *console, timer string) {
 	c.printf(`
 timer      %s; the p50 of "nothing" is its own cost and taken off the other rows
 held up    %v or longer: %s of %s calls of atomic, %s of %s of nothing; preempted, left out of both rows
-core time  of one call, from the calls per second: all cores together, no timer
+core time  of a call, from the calls per second of all cores, without the timer; more on a busy machine
 The loop is closed: a call starts when the one before it has ended.
 `, timer, heldUp, thousands(atomic.HeldUp), thousands(atomic.Calls), thousands(bare.HeldUp), thousands(bare.Calls))
 }
 
-// tooManyHeldUp is the share of excluded calls from which on a p99.9 of the
-// others says nothing.
-const tooManyHeldUp = 0.001
+// tooManyHeldUp is the share of excluded calls, in millionths, from which on a
+// p99.9 of the others says nothing.
+const tooManyHeldUp = 1000
 
 func (f failfastFacts) judge(r *report) {
 	rows := map[string]failfastRow{}
@@ -210,7 +210,7 @@ func (f failfastFacts) judge(r *report) {
 	r.atMost("failfast/atomic/p999", atomic.P999, "ns", 1000)
 	r.atMost("failfast/atomic/allocs", f.AllocsPerCall, "allocs", 0)
 	r.atMost("failfast/atomic/uncounted", f.UncountedCalls, "calls", 0)
-	r.atMost("failfast/atomic/held_up", float64(atomic.HeldUp)/float64(max(atomic.Calls, 1)), "share", tooManyHeldUp)
+	r.atMost("failfast/atomic/held_up", 1e6*float64(atomic.HeldUp)/float64(max(atomic.Calls, 1)), "ppm", tooManyHeldUp)
 	r.info("failfast/atomic/throughput", atomic.PerSecond, "calls/s")
 	r.info("failfast/mutex/p99", mutex.P99, "ns")
 	r.info("failfast/rwmutex/p99", rwmutex.P99, "ns")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -28,7 +29,7 @@ const highest = 1 << 36
 // a cutoff of 0 keeps every span.
 func newLatencies(cutoff int64) *latencies {
 	if cutoff <= 0 {
-		cutoff = highest + 1
+		cutoff = math.MaxInt64
 	}
 	return &latencies{spans: hdrhistogram.New(1, highest, 3), cutoff: cutoff}
 }

@@ -39,9 +39,9 @@ const maxInFlight = 10_000
 func (j *drill) flags(fs *flag.FlagSet) {
 	fs.Float64Var(&j.plan.Rate, "rate", 400, "send `N` calls a second, 1 to 5000")
 	fs.StringVar(&j.fault, "fault", string(dead), "break the server in this way: dead, hang, 5xx, slow or overload")
-	fs.DurationVar(&j.plan.Healthy, "healthy", 3*time.Second, "traffic before the fault, 100ms to 10m")
-	fs.DurationVar(&j.plan.Outage, "outage", 5*time.Second, "how long the fault lasts, 100ms to 10m")
-	fs.DurationVar(&j.plan.After, "after", 6*time.Second, "traffic after it, 100ms to 10m")
+	fs.DurationVar(&j.plan.Healthy, "healthy", 2*time.Second, "traffic before the fault, 100ms to 10m")
+	fs.DurationVar(&j.plan.Outage, "outage", 4*time.Second, "how long the fault lasts, 100ms to 10m")
+	fs.DurationVar(&j.plan.After, "after", 8*time.Second, "traffic after it, 100ms to 10m")
 	fs.DurationVar(&j.plan.Timeout, "timeout", time.Second, "give up a call after so long, 10ms to 1m")
 	fs.Float64Var(&j.plan.Capacity, "capacity", 0, "with -fault overload: `N` requests a second are served, below -rate; 0 is half\nof -rate")
 	fs.Uint64Var(&j.plan.Seed, "seed", 1, "draw the instants of the calls from this `number`")

@@ -23,8 +23,9 @@ type timeline struct {
 	mu       sync.Mutex
 	seconds  []second
 	events   []event
-	last     counts // at the end of the last second told
-	reopened int    // since then
+	told     time.Duration // the end of the last second told
+	last     counts        // at that instant
+	reopened int           // since then
 	mended   bool
 }
 
@@ -55,32 +56,49 @@ func (l *timeline) header() {
 		"breaker", "window", "█ ok  x failed  · refused")
 }
 
-// follow tells the seconds until ctx ends; the last one is told by tell.
+// follow tells the seconds until ctx ends; what is left then is told by end.
 func (l *timeline) follow(ctx context.Context, total time.Duration) {
-	progress := time.NewTicker(200 * time.Millisecond)
-	defer progress.Stop()
-	for next := time.Second; next < total; {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		l.mu.Lock()
+		next := l.told + time.Second
+		l.mu.Unlock()
 		select {
 		case <-ctx.Done():
 			return
-		case <-progress.C:
+		case <-tick.C:
 			l.console.status("drill: %.0f of %.0f s, breaker %v", time.Since(l.start).Seconds(), total.Seconds(), l.breaker.State())
 		case <-time.After(time.Until(l.start.Add(next))):
-			l.tell(next)
-			next += time.Second
+			l.mu.Lock()
+			if next < total {
+				l.tellUpTo(next)
+			}
+			l.mu.Unlock()
 		}
 	}
-	<-ctx.Done()
+}
+
+// end tells the last second, once every call has ended.
+func (l *timeline) end(total time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tell(total)
+}
+
+// tellUpTo tells the seconds that are over at an instant and were not told yet.
+func (l *timeline) tellUpTo(now time.Duration) {
+	for l.told+time.Second <= now {
+		l.tell(l.told + time.Second)
+	}
 }
 
 // tell prints the time since the last line as the second that ends at end.
 func (l *timeline) tell(end time.Duration) {
 	now := l.tally.counts()
 	snapshot := l.breaker.Snapshot()
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	s := second{End: end, counts: now.minus(l.last), InFlight: now.inFlight(), State: snapshot.State, Window: snapshot.ProbeWindow, Reopened: l.reopened}
-	l.last, l.reopened = now, 0
+	l.told, l.last, l.reopened = end, now, 0
 	l.seconds = append(l.seconds, s)
 	window := "-"
 	if s.State == atomicbreaker.StateHalfOpen {
@@ -98,6 +116,7 @@ func (l *timeline) tell(end time.Duration) {
 func (l *timeline) happened(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.tellUpTo(time.Since(l.start))
 	l.add(event{At: time.Since(l.start), What: fmt.Sprintf(format, args...)})
 }
 
@@ -105,6 +124,7 @@ func (l *timeline) happened(format string, args ...any) {
 func (l *timeline) mend(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.tellUpTo(time.Since(l.start))
 	l.mended = true
 	l.add(event{At: time.Since(l.start), What: what})
 }
@@ -115,6 +135,7 @@ func (l *timeline) transition(t atomicbreaker.Transition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := event{At: time.Since(l.start), transition: &t}
+	l.tellUpTo(e.At)
 	switch {
 	case t.From == atomicbreaker.StateClosed:
 		e.What = fmt.Sprintf("the breaker opens: %s of %s calls failed (%v)", thousands(int64(t.Counts.Failures)), thousands(int64(t.Counts.Calls)), t.Reason)

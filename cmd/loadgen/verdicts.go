@@ -23,7 +23,10 @@ type rules struct {
 
 func rulesOf(c atomicbreaker.Config) rules {
 	r := rules{streak: 20, cooldownMin: 500 * time.Millisecond, jitter: 0.25, quiet: time.Second}
-	r.stripes = 1 << bits.Len(uint(4*runtime.NumCPU()-1))
+	r.stripes = min(256, 1<<bits.Len(uint(4*runtime.GOMAXPROCS(0)-1)))
+	if c.Stripes > 0 {
+		r.stripes = c.Stripes
+	}
 	if c.ConsecutiveFailures > 0 {
 		r.streak = float64(c.ConsecutiveFailures)
 	}
@@ -50,10 +53,11 @@ func (r rules) cooldown(age time.Duration) time.Duration {
 // recovery is the longest time from the mend until the breaker has closed.
 func (r rules) recovery(p *drillPlan) time.Duration {
 	// A cooldown may just have begun. After it the window grows, which takes
-	// a few round trips, and two ticks of the quiet time must pass, since the
-	// first may fall into the second in which somebody was refused.
+	// a few round trips, and quiet ticks must pass: one in whose time somebody
+	// was refused, one more should a burst fill the window while it is still
+	// small, and the one that closes.
 	const growth = 500 * time.Millisecond
-	d := r.cooldown(p.Outage) + growth + 2*r.quiet
+	d := r.cooldown(p.Outage) + growth + 3*r.quiet
 	switch p.Fault {
 	case hang, slow:
 		// A probe may have been sent just before the mend: it fails a timeout
@@ -67,12 +71,20 @@ func (r rules) recovery(p *drillPlan) time.Duration {
 
 // opening is the most failures that it takes to open: the streak, which is
 // late by at most two for every stripe but one.
-func (r rules) opening() float64 { return r.streak + float64(2*(r.stripes-1)) }
+func (r rules) opening(p *drillPlan) float64 {
+	n := r.streak + float64(2*(r.stripes-1))
+	if p.Fault == overload {
+		// While the wait in the queue passes the timeout, calls fail and
+		// succeed by turns, and each success begins the streak anew.
+		n += 0.1 * p.Rate * p.Timeout.Seconds()
+	}
+	return n
+}
 
 // failing is the most calls that may fail from the fault on.
 func (r rules) failing(p *drillPlan) float64 {
 	// Those that open, and those that were under way by then.
-	n := r.opening() + withLuck(p.Rate*(p.inFlightFor().Seconds()))
+	n := r.opening(p) + withLuck(p.Rate*(p.inFlightFor().Seconds()))
 	// One probe for each cooldown, the shortest possible ones.
 	episodes := math.Ceil(p.Outage.Seconds()/(r.cooldownMin.Seconds()*(1-r.jitter))) + 1
 	switch p.Fault {
@@ -139,7 +151,8 @@ func (x *exercise) summary(c *console, f drillFacts) {
 	c.printf("\n%s calls: %s answered, %s failed, %s refused without a try\n", thousands(int64(f.Total.Sent)), thousands(int64(f.Total.OK)),
 		thousands(int64(f.Total.Failed)), thousands(int64(f.Total.Refused)))
 	if closed := x.turn(x.mended, closes); x.server != nil && closed != nil {
-		c.printf("after the mend: first answer at %s, last refusal at %s, closed at %s\n", x.afterMend(f.firstAnswer), x.afterMend(f.lastRefusal), x.afterMend(closed.At))
+		c.printf("after the mend: %s, %s, %s\n", x.afterMend("first answer", "no answer", f.firstAnswer),
+			x.afterMend("last refusal", "no refusal", f.lastRefusal), x.afterMend("closed", "not closed", closed.At))
 	}
 	c.printf("an answer took, from the intended start of its call: p50 %s, p99 %s, max %s\n",
 		nanos(f.LatencyMS["p50"]*1e6), nanos(f.LatencyMS["p99"]*1e6), nanos(f.LatencyMS["max"]*1e6))
@@ -149,11 +162,11 @@ func (x *exercise) summary(c *console, f drillFacts) {
 }
 
 // afterMend writes an instant since the start as one since the mend.
-func (x *exercise) afterMend(at time.Duration) string {
+func (x *exercise) afterMend(what, otherwise string, at time.Duration) string {
 	if at < x.mended {
-		return "no time" // it did not happen
+		return otherwise
 	}
-	return fmt.Sprintf("%.2f s", (at - x.mended).Seconds())
+	return fmt.Sprintf("%s at %.2f s", what, (at - x.mended).Seconds())
 }
 
 // judge adds the checks. The order is the order of events.
@@ -175,10 +188,10 @@ func (x *exercise) judgeOutage(r *report, rule rules, f drillFacts) {
 	opened := x.turn(x.broken, opens)
 	if opened != nil {
 		needed = float64(opened.transition.Counts.Failures)
-		r.atMost("drill/opened", needed, "calls", rule.opening())
+		r.atMost("drill/opened", needed, "calls", rule.opening(x.plan))
 		r.info("drill/opened_s", (opened.At - x.broken).Seconds(), "s")
 	} else {
-		r.fail("drill/opened", needed, "calls", rule.opening())
+		r.fail("drill/opened", needed, "calls", rule.opening(x.plan))
 	}
 	r.atMost("drill/failed_bound", float64(f.Total.Failed), "calls", rule.failing(x.plan))
 
