@@ -92,8 +92,9 @@ func (j *drill) run(ctx context.Context, r *report) error {
 	}
 	facts := x.facts()
 	r.file.Drill = &facts
-	x.summary(r.console, facts)
-	x.judge(r, rulesOf(config), facts)
+	rule := rulesOf(config)
+	x.summary(r.console, rule, facts)
+	x.judge(r, rule, facts)
 	return nil
 }
 

@@ -106,10 +106,15 @@ type tally struct {
 	latency *latencies // of answered calls from their intended start, in nanoseconds
 	refusal *latencies // of refused calls, in ticks of the stopwatch
 
-	watched     time.Duration // since the start: from here on the next two are looked for
-	firstAnswer time.Duration // 0: none
-	lastRefusal time.Duration // 0: none
+	watched     time.Duration   // since the start: from here on the next three are looked for
+	firstAnswer time.Duration   // 0: none
+	lastRefusal time.Duration   // 0: none
+	stalls      []time.Duration // when an answer came that took longer than stalled
 }
+
+// stalled is the latency of an answer that a healthy server on this machine
+// gives only if the machine has no time for it.
+const stalled = 25 * serviceTime
 
 // counts are calls by what became of them.
 type counts struct {
@@ -150,6 +155,9 @@ func (t *tally) ended(k kind, due, at time.Duration, ticks int64) {
 		if watching && t.firstAnswer == 0 {
 			t.firstAnswer = at
 		}
+		if watching && at-due > stalled {
+			t.stalls = append(t.stalls, at)
+		}
 	case failed:
 		t.total.Failed++
 	default:
@@ -161,8 +169,8 @@ func (t *tally) ended(k kind, due, at time.Duration, ticks int64) {
 	}
 }
 
-// watch looks, among the calls due from an instant on, for the first answer
-// and the last refusal.
+// watch looks, among the calls due from an instant on, for the first answer,
+// the last refusal and stalls.
 func (t *tally) watch(from time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -147,12 +147,15 @@ func opens(t atomicbreaker.Transition) bool {
 func closes(t atomicbreaker.Transition) bool { return t.To == atomicbreaker.StateClosed }
 
 // summary says in three lines what the timeline showed.
-func (x *exercise) summary(c *console, f drillFacts) {
+func (x *exercise) summary(c *console, rule rules, f drillFacts) {
 	c.printf("\n%s calls: %s answered, %s failed, %s refused without a try\n", thousands(int64(f.Total.Sent)), thousands(int64(f.Total.OK)),
 		thousands(int64(f.Total.Failed)), thousands(int64(f.Total.Refused)))
 	if closed := x.turn(x.mended, closes); x.server != nil && closed != nil {
 		c.printf("after the mend: %s, %s, %s\n", x.afterMend("first answer", "no answer", f.firstAnswer),
 			x.afterMend("last refusal", "no refusal", f.lastRefusal), x.afterMend("closed", "not closed", closed.At))
+	}
+	if d := x.stalledFor(rule.quiet); d > 0 {
+		c.printf("the machine was too busy to answer at once: %v are added to the time to recover\n", d)
 	}
 	c.printf("an answer took, from the intended start of its call: p50 %s, p99 %s, max %s\n",
 		nanos(f.LatencyMS["p50"]*1e6), nanos(f.LatencyMS["p99"]*1e6), nanos(f.LatencyMS["max"]*1e6))
@@ -195,7 +198,7 @@ func (x *exercise) judgeOutage(r *report, rule rules, f drillFacts) {
 	}
 	r.atMost("drill/failed_bound", float64(f.Total.Failed), "calls", rule.failing(x.plan))
 
-	limit := rule.recovery(x.plan).Seconds()
+	limit := (rule.recovery(x.plan) + x.stalledFor(rule.quiet)).Seconds()
 	if closed := x.turn(x.mended, closes); closed != nil {
 		r.atMost("drill/recovered_s", (closed.At - x.mended).Seconds(), "s", limit)
 	} else {
@@ -206,6 +209,24 @@ func (x *exercise) judgeOutage(r *report, rule rules, f drillFacts) {
 	}
 	r.atMost("drill/refused_at_end", float64(f.Total.Refused-x.nearEnd.Refused), "calls", 0)
 	r.atMost("drill/false_openings", x.falseOpenings(), "times", 0)
+}
+
+// stalledFor is the time since the mend, in whole quiet times, in which the
+// machine stalled before the breaker closed. What has piled up in a stall comes
+// as one burst, and a breaker that sees it fill the window is right to go on
+// watching.
+func (x *exercise) stalledFor(quiet time.Duration) time.Duration {
+	until := x.plan.total()
+	if closed := x.turn(x.mended, closes); closed != nil {
+		until = closed.At
+	}
+	slots := map[time.Duration]bool{}
+	for _, at := range x.tally.stalls {
+		if at < until {
+			slots[(at-x.mended)/quiet] = true
+		}
+	}
+	return time.Duration(len(slots)) * quiet
 }
 
 // falseOpenings counts trips of a closed breaker outside of the outage and

@@ -105,6 +105,30 @@ func TestEachFaultInTheStoryFailsItsVerdict(t *testing.T) {
 	}
 }
 
+// TestStallsOfTheMachineExtendTheRecovery, once for each quiet time.
+func TestStallsOfTheMachineExtendTheRecovery(t *testing.T) {
+	limit := func(stalls ...time.Duration) float64 {
+		s := outageStory()
+		s.tally.watch(s.mended)
+		for _, at := range stalls {
+			s.tally.ended(answered, s.mended+at-stalled-1, s.mended+at, 0)
+		}
+		s.tally.ended(answered, s.mended+100*time.Millisecond, s.mended+100*time.Millisecond+stalled, 0) // just in time
+		return *find(t, s.verdict(), "drill/recovered_s").Limit
+	}
+	ms := time.Millisecond
+	calm := limit()
+	for want, stalls := range map[float64][]time.Duration{
+		1: {500 * ms, 600 * ms, 999 * ms},
+		2: {500 * ms, 1500 * ms, 2500 * ms}, // closed at 2 s
+		0: {20 * ms},                        // due before the mend
+	} {
+		if got := limit(stalls...) - calm; got < want-0.001 || got > want+0.001 {
+			t.Errorf("stalls at %v add %.3f s, want %v", stalls, got, want)
+		}
+	}
+}
+
 func TestRulesFollowTheDocumentedDefaults(t *testing.T) {
 	r := rulesOf(atomicbreaker.Config{})
 	for _, c := range []struct{ age, want time.Duration }{ // an eighth, between 0.5 s and 5 s, and a quarter of jitter
