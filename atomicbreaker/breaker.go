@@ -203,7 +203,9 @@ func (b *Breaker) Acquire() (Ticket, error) {
 		case w.phase() == phaseClosed && !b.timed:
 			return Ticket{breaker: b, claim: claimOf(w)}, nil
 		case w&(phaseMask|modeMask) == phaseOpen: // and Auto
-			b.ring.Count(countRefusedOpen)
+			if s := b.ring.Pick(); !s.Bump(countRefusedOpen) {
+				b.ring.CountSlow(s, countRefusedOpen)
+			}
 			return Ticket{}, b.errOpen
 		}
 	}

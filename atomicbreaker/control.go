@@ -8,6 +8,7 @@ import "fmt"
 // be open when the force is lifted.
 func (b *Breaker) Trip() {
 	b.mustBeMade()
+	defer b.tellAll()
 	for {
 		w := b.load()
 		switch {
@@ -27,6 +28,7 @@ func (b *Breaker) Trip() {
 // be closed when the force is lifted. Totals are never reset.
 func (b *Breaker) Reset() {
 	b.mustBeMade()
+	defer b.tellAll()
 	for {
 		w := b.load()
 		if w.forced() {
@@ -53,6 +55,7 @@ func (b *Breaker) SetMode(m Mode) {
 	if m > Shadow {
 		panic(fmt.Sprintf("atomicbreaker: unknown Mode %d: want Auto, ForcedOpen, ForcedClosed or Shadow", m))
 	}
+	defer b.tellAll()
 	draw := jitter{b: b}
 	for {
 		cool, wait := b.cool.v.Load(), b.wait.v.Load()

@@ -75,6 +75,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 // and then into the word.
 func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	gen := t.claim.generation()
+	defer b.tellAll()
 	now := b.clock.Now()
 	latency := now - t.start
 	slow := latency >= b.slowAt
@@ -190,6 +191,7 @@ func (b *Breaker) close(w word) bool {
 
 // returnProbe gives a probe's place back without a verdict.
 func (b *Breaker) returnProbe(t *Ticket, counter int) {
+	defer b.tellAll()
 	now := b.clock.Now()
 	b.giveUp(now)
 	for {
@@ -226,7 +228,7 @@ func (b *Breaker) giveUp(now time.Duration) bool {
 }
 
 // tickHalfOpen closes, gives up or lets one more in, and returns when to look
-// again; zero if nothing is in flight, was refused or has been seen.
+// again; never if nothing is in flight, was refused or has been seen.
 func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	gen := w.generation()
 	quiet := b.cfg.Recovery.Quiet
@@ -262,7 +264,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	}
 	b.ticking = w.inFlight() > 0 || alive || b.full.Load() == markOf(gen)
 	if !b.ticking {
-		return 0
+		return never
 	}
 	next := since + time.Duration(tick+1)*quiet
 	if w.inFlight() > 0 {

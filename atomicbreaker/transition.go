@@ -131,17 +131,18 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason) bool {
 func (b *Breaker) changed(w, next word, why Reason, c Counts, now time.Duration) {
 	from, to := w.state(), next.state()
 	if from != to {
+		last := b.since.Load()
 		raise(&b.since, int64(now))
 		b.reason.update(next.generation(), func(uint64, bool) uint64 { return uint64(why) })
 		switch {
 		case to == StateOpen:
 			b.opened.Add(1)
 		case from == StateOpen:
-			b.timeOpen.Add(int64(now) - b.openedAt.Load())
+			b.timeOpen.Add(max(int64(now)-last, 0))
 		}
 	}
 	b.kick()
-	b.announce(next.generation(), from == to, Transition{
+	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})
 }

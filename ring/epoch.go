@@ -44,6 +44,7 @@ type layout struct {
 	freshOne    uint64
 	freshMask   uint64 // in place
 	genShift    uint
+	genMask     uint64 // after shifting
 	buckets     uint64
 	head        uint64 // words of a stripe before its cells
 	cells       uint64 // of a bucket: one for each kind that is kept
@@ -63,6 +64,7 @@ func newLayout(buckets int, maxCount uint64, head, cells int) layout {
 	l.freshOne = 1 << (countBits + numberBits)
 	l.freshMask = (1<<freshBits - 1) * l.freshOne
 	l.genShift = uint(countBits + numberBits + freshBits)
+	l.genMask = 1<<(64-l.genShift) - 1
 	return l
 }
 
@@ -82,16 +84,18 @@ func (l *layout) nextFresh(t uint64) uint64 { return t&^l.freshMask | (t+l.fresh
 
 // Belongs reports whether e is of generation gen, live or asleep.
 func (l *layout) Belongs(e Epoch, gen uint32) bool {
-	return (uint64(e)^l.genTag(gen))>>l.genShift == 0
+	return uint64(e)>>(l.genShift&63) == uint64(gen)&l.genMask
 }
 
 func (e Epoch) asleep() bool { return e&asleepBit != 0 }
 func (e Epoch) index() int   { return int(e >> indexShift & (1<<indexBits - 1)) }
 
-// before returns the epoch of the bucket that came k buckets before e.
-func (l *layout) before(e Epoch, k uint64) Epoch {
-	number := (uint64(e) - k<<l.numberShift) & l.numberMask
-	slot := (uint64(e.index())-l.head)/l.cells + l.buckets - k
-	index := l.head + slot%l.buckets*l.cells
-	return Epoch(l.tag(e) | number | index<<indexShift)
+// before returns the epoch of the bucket before e's.
+func (l *layout) before(e Epoch) Epoch {
+	number := (uint64(e) - 1<<(l.numberShift&63)) & l.numberMask
+	index := uint64(e.index())
+	if index == l.head {
+		index += l.buckets * l.cells
+	}
+	return Epoch(uint64(e)&^(l.numberMask|l.countMask) | number | (index-l.cells)<<indexShift)
 }

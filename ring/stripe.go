@@ -23,7 +23,8 @@ type Stripe []atomic.Uint64
 const (
 	foldedWord  = 0 // + kind: outcomes no longer in a cell
 	failingWord = foldedWord + int(kinds)
-	headWords   = failingWord + 1
+	dueWord     = failingWord + 1 // stamp, and the failures of its bucket at which Due
+	headWords   = dueWord + 1
 )
 
 // newStripes allocates n stripes of words words side by side. The slab holds
@@ -52,11 +53,32 @@ func (s Stripe) SetFailing(failing bool) {
 	s[failingWord].Store(v)
 }
 
-// pick returns the caller's stripe. A goroutine keeps the stripe that the
+// Due reports whether the failures of e's bucket in stripe s have reached what
+// [Ring.SetDue] said last; always, if that was said of another bucket.
+func (r *Ring) Due(s Stripe, e Epoch) bool {
+	due := s[dueWord].Load()
+	return due^uint64(e) > r.countMask || s[e.index()+int(Failure)].Load() >= due
+}
+
+// SetDue makes Due wait until e's bucket in stripe s has more failures than the
+// held ones.
+func (r *Ring) SetDue(s Stripe, e Epoch, held, more uint64) {
+	s[dueWord].Store(r.stamp(e) | min(held+more, r.countMask))
+}
+
+// Held returns the failures of e's bucket in one stripe.
+func (r *Ring) Held(s Stripe, e Epoch) uint64 {
+	if c := s[e.index()+int(Failure)].Load(); c^uint64(e) <= r.countMask {
+		return c & r.countMask
+	}
+	return 0
+}
+
+// Pick returns the caller's stripe. A goroutine keeps the stripe that the
 // page of its stack falls on, for as long as neither the salt nor the number
 // of stripes changes: the only cheap thing that tells goroutines apart and
 // that Go lets one see (2 to 3 ns; a sync.Pool token takes 15).
-func (r *Ring) pick() Stripe {
+func (r *Ring) Pick() Stripe {
 	mask := r.mask.Load()
 	if mask == 0 {
 		return r.first
