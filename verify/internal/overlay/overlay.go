@@ -16,6 +16,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	// Tests that build changed copies run again when the original changes.
+	_ "github.com/atomicbreaker/breaker/atomicbreaker"
 )
 
 // An Edit replaces the one occurrence of Old in a file by New.

@@ -1,0 +1,260 @@
+package linear
+
+import (
+	"fmt"
+	"hash/maphash"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/atomicbreaker/breaker/atomicbreaker"
+)
+
+// action is one step of one call.
+type action uint8
+
+const (
+	actPeek action = iota
+	actAdmit
+	actCount // or look, of a probe
+	actJudge // of a probe
+	actTake  // or trip, of a closed call
+	actBack
+	actAgain // a second settling
+	actTrip
+	actReset
+	actForget
+	actSet
+	actMove
+	actTimer
+	actReady
+	actState
+	actSnapshot
+	actRest
+)
+
+var actionNames = [...]string{
+	"peek", "admit", "count", "judge", "take", "back", "again", "trip", "reset", "forget", "set", "move", "timer",
+	"ready", "state", "snapshot", "rest",
+}
+
+// answer is what Acquire said.
+type answer uint8
+
+const (
+	admitted answer = iota
+	refusedOpen
+	refusedProbe
+	refusedForced
+)
+
+var answerNames = [...]string{"admitted", "open", "probe limit", "forced"}
+
+// input is a step's part of its call.
+type input struct {
+	act     action
+	ticket  int
+	outcome settling
+	mode    atomicbreaker.Mode
+	d       time.Duration
+	at      time.Duration // on the breaker's clock, when the call began
+}
+
+// settling is how a ticket is settled.
+type settling uint8
+
+const (
+	succeed settling = iota
+	fail
+	ignore
+	cancel
+)
+
+var settlingNames = [...]string{"success", "failure", "ignored", "cancel"}
+
+// output is what the call returned.
+type output struct {
+	answer answer
+	yes    bool // of Ready, and of a second settling
+	shown  atomicbreaker.Snapshot
+}
+
+// step returns the states that may follow s.
+func (r rule) step(s state, in input, out output) []state {
+	switch in.act {
+	case actPeek:
+		s.peeked[in.ticket].gen, s.peeked[in.ticket].cut = s.gen, s.cut
+	case actAdmit:
+		if s.admit(in.ticket, in.at) != out.answer {
+			return nil
+		}
+	case actCount, actJudge, actTake, actBack:
+		return r.settle(s, in)
+	case actAgain:
+		if out.yes {
+			return nil
+		}
+	case actTrip:
+		s.trip(in.at, r)
+	case actReset:
+		s.reset(r)
+	case actForget:
+		emptied := s
+		emptied.streak = 0
+		return []state{s, emptied}
+	case actSet:
+		s.setMode(in.mode, in.at, r)
+	case actMove:
+		s.now += in.d
+	case actTimer:
+		return append(s.due(r), s)
+	case actReady:
+		ready := s.phase == atomicbreaker.StateClosed || s.mode == atomicbreaker.Shadow ||
+			s.phase == atomicbreaker.StateHalfOpen && s.inFlight < s.window
+		if ready != out.yes {
+			return nil
+		}
+	case actState:
+		if s.phase != out.shown.State {
+			return nil
+		}
+	case actSnapshot:
+		if !s.shows(out.shown) {
+			return nil
+		}
+	case actRest:
+		if !s.shows(out.shown) || !s.resting() || !s.totals.shows(out.shown) {
+			return nil
+		}
+	}
+	return []state{s}
+}
+
+// settle does a step of settling a ticket.
+func (r rule) settle(s state, in input) []state {
+	t := &s.tickets[in.ticket]
+	failed := in.outcome == fail
+	isProbe := t.part == probe
+	all := []state(nil)
+	if isProbe && !t.settled && s.mustGiveUp() && t.gen == s.gen && (in.act == actJudge || in.act == actBack) {
+		late := s
+		late.giveUp(r)
+		all = append(all, r.settleOnce(late, in, failed)...)
+	}
+	return append(all, r.settleOnce(s, in, failed)...)
+}
+
+func (r rule) settleOnce(s state, in input, failed bool) []state {
+	t := &s.tickets[in.ticket]
+	switch {
+	case in.act == actBack:
+		total := &s.ignored
+		if in.outcome == cancel {
+			total = &s.cancelled
+		}
+		s.back(t, total)
+	case t.part == bystander:
+		if in.act == actCount {
+			t.settled = true
+			if failed {
+				s.totals.failed++
+			} else {
+				s.totals.succeeded++
+			}
+		}
+	case t.part == ordinary:
+		switch in.act {
+		case actCount:
+			s.count(t, failed)
+		case actTake:
+			s.take(t, in.at, r)
+		}
+	case in.act == actCount:
+		t.used, t.window = s.inFlight, s.window
+	case in.act == actJudge:
+		if !failed && r.probes == 0 {
+			slow := s
+			slow.judge(&slow.tickets[in.ticket], false, true, r)
+			s.judge(t, false, false, r)
+			if slow == s {
+				return []state{s}
+			}
+			return []state{s, slow}
+		}
+		s.judge(t, failed, false, r)
+	case in.act == actTake:
+		if t.settled {
+			s.take(t, in.at, r)
+		} else {
+			return nil
+		}
+	}
+	return []state{s}
+}
+
+// shows compares the fields of a snapshot that are of one instant.
+func (s *state) shows(got atomicbreaker.Snapshot) bool {
+	want := [...]int{int(s.phase), int(s.mode), int(s.gen), 0, 0}
+	if s.phase == atomicbreaker.StateHalfOpen {
+		want[3], want[4] = int(s.inFlight), int(s.window)
+	}
+	return want == [...]int{int(got.State), int(got.Mode), int(got.Generation), got.ProbesInFlight, got.ProbeWindow}
+}
+
+func (t *totals) shows(got atomicbreaker.Snapshot) bool {
+	want := [...]uint8{
+		t.succeeded, t.failed, t.ignored, t.cancelled, t.late, t.abandoned, t.open, t.halfOpen, t.forced, t.would,
+	}
+	have := [...]uint64{
+		got.Succeeded, got.Failed, got.Ignored, got.Cancelled, got.Late, got.Abandoned,
+		got.RefusedOpen, got.RefusedHalfOpen, got.RefusedForced, got.WouldRefuse,
+	}
+	for i := range want {
+		if uint64(want[i]) != have[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Model is the sequential breaker for porcupine.
+func (r rule) Model() porcupine.Model {
+	seed := maphash.MakeSeed()
+	m := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{state{}} },
+		Step: func(s, in, out any) []any {
+			var all []any
+			for _, next := range r.step(s.(state), in.(input), out.(output)) {
+				all = append(all, next)
+			}
+			return all
+		},
+		Hash:              func(s any) uint64 { return maphash.Comparable(seed, s.(state)) },
+		DescribeOperation: func(in, out any) string { return describe(in.(input), out.(output)) },
+	}
+	return m.ToModel()
+}
+
+func describe(in input, out output) string {
+	text := fmt.Sprintf("%s #%d", actionNames[in.act], in.ticket)
+	switch in.act {
+	case actAdmit:
+		return text + ": " + answerNames[out.answer]
+	case actCount, actJudge, actTake, actBack:
+		return text + " " + settlingNames[in.outcome]
+	case actSet, actForget:
+		return fmt.Sprintf("%s %v", actionNames[in.act], in.mode)
+	case actMove:
+		return fmt.Sprintf("move %v", in.d)
+	case actReady, actAgain:
+		return fmt.Sprintf("%s: %v", actionNames[in.act], out.yes)
+	case actState:
+		return "state: " + out.shown.State.String()
+	case actSnapshot, actRest:
+		s := out.shown
+		return fmt.Sprintf("%s: %v %v gen %d, %d of %d, s %d f %d i %d c %d late %d abandoned %d refused %d %d %d would %d",
+			actionNames[in.act], s.State, s.Mode, s.Generation, s.ProbesInFlight, s.ProbeWindow, s.Succeeded, s.Failed,
+			s.Ignored, s.Cancelled, s.Late, s.Abandoned, s.RefusedOpen, s.RefusedHalfOpen, s.RefusedForced, s.WouldRefuse)
+	}
+	return actionNames[in.act]
+}
