@@ -60,6 +60,7 @@ func newRecorder(impl lockstep.Implementation, r rule, yield func()) (*recorder,
 
 // call runs f and records the steps of its call.
 func (r *recorder) call(client int, in input, acts []action, f func() output) {
+	in.client = client
 	in.at = r.m.Now()
 	begin := r.ticks.Add(1)
 	out := f()
@@ -151,10 +152,11 @@ func settle(t lockstep.Ticket, how settling) bool {
 }
 
 func (r *recorder) advance(client int, d time.Duration, timers int) {
-	acts := []action{actMove}
-	for range timers {
+	acts := []action{actTimerBefore, actMove}
+	for range timers - 1 {
 		acts = append(acts, actTimer)
 	}
+	acts = append(acts, actTimerLast)
 	r.call(client, input{d: d}, acts, func() output { r.m.Advance(d); return output{} })
 }
 
@@ -203,7 +205,7 @@ func (r *recorder) setMode(client int, m atomicbreaker.Mode) {
 // time is the client that moves the clock.
 func (r *recorder) time(client, n int, rnd *rand.Rand) {
 	for range n {
-		r.advance(client, time.Duration(rnd.IntN(4))*unit, 3)
+		r.advance(client, time.Duration(rnd.IntN(4))*unit, 2)
 		if rnd.IntN(3) == 0 {
 			r.snapshot(client, actSnapshot)
 		}
@@ -236,7 +238,9 @@ func (r *recorder) finish(rnd *rand.Rand) {
 			r.settle(0, h, settling(rnd.IntN(4)))
 		}
 	}
-	r.advance(0, 100*unit, 6)
+	for range 12 {
+		r.advance(0, 2*unit, 2)
+	}
 	r.snapshot(0, actRest)
 }
 

@@ -11,7 +11,7 @@
 //	Report, of a     look (reads probes in flight and window), judge (the
 //	probe            evidence), take (the word)
 //	SetMode          forget (empties the window), then set (the word)
-//	Advance          move (the clock), then up to three steps of the timer
+//	Advance          a step of the timer, move (the clock), then more of the timer
 //
 // Everything else is one step. What the model leaves open, and nothing else:
 //
@@ -91,6 +91,7 @@ type ticket struct {
 	does         verdict
 	grow         int8
 	settled      bool
+	stage        action // the next step of settling
 }
 
 type verdict uint8
@@ -126,11 +127,28 @@ type state struct {
 
 	// Instants, each the earliest that it can be.
 	now, since, opened, heard, raised time.Duration
+	before                            time.Duration // now, before the last step of the clock
 
 	totals
 	tickets [maxTickets]ticket
-	peeked  [maxTickets]struct{ gen, cut uint8 }
+	peeked  [maxTickets]struct {
+		gen, cut uint8
+		done     bool
+	}
+
+	// Of the calls that are under way.
+	forgot uint8 // clients between two steps of SetMode
+	clock  clockStage
 }
+
+// clockStage is how far an Advance has come.
+type clockStage uint8
+
+const (
+	resting clockStage = iota
+	beforeMove
+	afterMove
+)
 
 type command uint8
 
@@ -145,26 +163,26 @@ func (s *state) isForced() bool {
 }
 
 // to begins a generation.
-func (s *state) to(p atomicbreaker.State, r rule) {
+func (s *state) to(p atomicbreaker.State, at time.Duration, r rule) {
 	s.phase = p
 	s.gen++
 	s.inFlight, s.window, s.streak = 0, 0, 0
 	s.cut, s.alive, s.tally, s.credit, s.good, s.bad = 0, false, 0, 0, 0, 0
-	s.since, s.heard, s.raised = s.now, s.now, s.now
+	s.since, s.heard, s.raised = at, at, at
 	if p == atomicbreaker.StateHalfOpen {
 		s.window = int16(max(1, r.concurrent))
 	}
 }
 
 func (s *state) open(at time.Duration, r rule) {
-	s.to(atomicbreaker.StateOpen, r)
+	s.to(atomicbreaker.StateOpen, at, r)
 	s.opened = at
 }
 
 // admit is the admission of Acquire. It reports which answer was given.
 func (s *state) admit(id int, at time.Duration) answer {
 	t := &s.tickets[id]
-	*t = ticket{gen: s.gen}
+	*t = ticket{gen: s.gen, stage: actCount}
 	switch {
 	case s.phase == atomicbreaker.StateClosed:
 		t.part = ordinary
@@ -286,26 +304,25 @@ func (s *state) judgeTrial(t *ticket, failed bool, r rule) {
 	}
 }
 
-// take does to the word what the verdict says. heard is the reading of the
-// clock that the outcome came with.
-func (s *state) take(t *ticket, heard time.Duration, r rule) {
+// take does to the word what the verdict says.
+func (s *state) take(t *ticket, at time.Duration, r rule) {
 	does := t.does
 	t.does = goOn
 	if t.gen != s.gen {
 		return
 	}
-	s.heard = max(s.heard, heard)
+	s.heard = max(s.heard, at)
 	switch does {
 	case tripped:
 		if s.phase == atomicbreaker.StateClosed && !s.isForced() {
-			s.open(heard, r)
+			s.open(at, r)
 		}
 		return
 	case reopen:
-		s.open(heard, r)
+		s.open(at, r)
 		return
 	case recovered:
-		s.to(atomicbreaker.StateClosed, r)
+		s.to(atomicbreaker.StateClosed, at, r)
 		return
 	}
 	window := s.window + int16(t.grow)
@@ -313,7 +330,7 @@ func (s *state) take(t *ticket, heard time.Duration, r rule) {
 		window = s.window / 2
 	}
 	if window > maxWindow {
-		s.to(atomicbreaker.StateClosed, r)
+		s.to(atomicbreaker.StateClosed, at, r)
 		return
 	}
 	s.inFlight--
@@ -343,12 +360,12 @@ func (s *state) trip(at time.Duration, r rule) {
 	}
 }
 
-func (s *state) reset(r rule) {
+func (s *state) reset(at time.Duration, r rule) {
 	if s.isForced() {
 		s.command = commandReset
 		return
 	}
-	s.to(atomicbreaker.StateClosed, r)
+	s.to(atomicbreaker.StateClosed, at, r)
 }
 
 func (s *state) setMode(m atomicbreaker.Mode, at time.Duration, r rule) {
@@ -359,7 +376,7 @@ func (s *state) setMode(m atomicbreaker.Mode, at time.Duration, r rule) {
 	s.mode = m
 	move := func(p atomicbreaker.State) {
 		if s.phase != p {
-			s.to(p, r)
+			s.to(p, at, r)
 		}
 		s.opened = at
 	}
@@ -379,35 +396,39 @@ func (s *state) setMode(m atomicbreaker.Mode, at time.Duration, r rule) {
 	case asked == commandTrip:
 		move(atomicbreaker.StateOpen)
 	case asked == commandReset:
-		s.to(atomicbreaker.StateClosed, r)
+		s.to(atomicbreaker.StateClosed, at, r)
 	case was == atomicbreaker.ForcedOpen:
 		move(atomicbreaker.StateHalfOpen)
 	}
 }
 
-// due returns what the timer may do now, each as the state after it.
+// due returns what the timer may do now, each as the state after it. A step of
+// the clock passes through the instants on its way, so an action is dated to
+// the instant at which it fell due.
 func (s state) due(r rule) []state {
 	var all []state
-	can := func(f func(*state)) {
-		next := s
-		f(&next)
-		all = append(all, next)
+	can := func(at time.Duration, f func(n *state, at time.Duration)) {
+		if s.now >= at {
+			next := s
+			f(&next, max(at, s.before))
+			all = append(all, next)
+		}
 	}
 	switch {
 	case s.mode == atomicbreaker.ForcedOpen:
-	case s.phase == atomicbreaker.StateOpen && s.now >= s.opened+cooldown:
-		can(func(n *state) { n.to(atomicbreaker.StateHalfOpen, r) })
+	case s.phase == atomicbreaker.StateOpen:
+		can(s.opened+cooldown, func(n *state, at time.Duration) { n.to(atomicbreaker.StateHalfOpen, at, r) })
 	case s.phase == atomicbreaker.StateHalfOpen:
-		if r.probes == 0 && s.alive && s.now >= s.since+quiet {
-			can(func(n *state) { n.to(atomicbreaker.StateClosed, r) })
+		if r.probes == 0 && s.alive {
+			can(s.since+quiet, func(n *state, at time.Duration) { n.to(atomicbreaker.StateClosed, at, r) })
 		}
-		if s.mustGiveUp() {
-			can(func(n *state) { n.giveUp(r) })
+		if s.inFlight > 0 {
+			can(s.heard+timeout, func(n *state, at time.Duration) { n.giveUp(at, r) })
 		}
-		if s.inFlight >= s.window && s.now >= max(s.heard, s.raised)+quiet {
-			can(func(n *state) {
+		if s.inFlight >= s.window {
+			can(max(s.heard, s.raised)+quiet, func(n *state, at time.Duration) {
 				n.window = max(n.window, n.inFlight) + 1
-				n.raised = n.now
+				n.raised = at
 			})
 		}
 	}
@@ -416,13 +437,13 @@ func (s state) due(r rule) []state {
 
 func (s *state) mustGiveUp() bool { return s.inFlight > 0 && s.now >= s.heard+timeout }
 
-func (s *state) giveUp(r rule) {
+func (s *state) giveUp(at time.Duration, r rule) {
 	s.abandoned += uint8(s.inFlight)
-	s.open(s.now, r)
+	s.open(at, r)
 }
 
-// resting reports whether nothing is left to do.
-func (s *state) resting() bool {
+// settled reports whether time has nothing left to do.
+func (s *state) settled() bool {
 	return s.mode == atomicbreaker.ForcedOpen || s.phase == atomicbreaker.StateClosed ||
 		s.phase == atomicbreaker.StateHalfOpen && s.inFlight == 0 && !s.alive
 }

@@ -25,8 +25,10 @@ const (
 	actReset
 	actForget
 	actSet
+	actTimerBefore // what was due, or set to now, before the clock moves
 	actMove
 	actTimer
+	actTimerLast
 	actReady
 	actState
 	actSnapshot
@@ -34,7 +36,7 @@ const (
 )
 
 var actionNames = [...]string{
-	"peek", "admit", "count", "judge", "take", "back", "again", "trip", "reset", "forget", "set", "move", "timer",
+	"peek", "admit", "count", "judge", "take", "back", "again", "trip", "reset", "forget", "set", "timer", "move", "timer", "timer",
 	"ready", "state", "snapshot", "rest",
 }
 
@@ -52,6 +54,7 @@ var answerNames = [...]string{"admitted", "open", "probe limit", "forced"}
 
 // input is a step's part of its call.
 type input struct {
+	client  int
 	act     action
 	ticket  int
 	outcome settling
@@ -79,15 +82,17 @@ type output struct {
 	shown  atomicbreaker.Snapshot
 }
 
-// step returns the states that may follow s.
+// step returns the states that may follow s. The steps of one call come in
+// their order.
 func (r rule) step(s state, in input, out output) []state {
 	switch in.act {
 	case actPeek:
-		s.peeked[in.ticket].gen, s.peeked[in.ticket].cut = s.gen, s.cut
+		s.peeked[in.ticket].gen, s.peeked[in.ticket].cut, s.peeked[in.ticket].done = s.gen, s.cut, true
 	case actAdmit:
-		if s.admit(in.ticket, in.at) != out.answer {
+		if r.probes == 0 && !s.peeked[in.ticket].done || s.admit(in.ticket, in.at) != out.answer {
 			return nil
 		}
+		s.peeked[in.ticket].done = false
 	case actCount, actJudge, actTake, actBack:
 		return r.settle(s, in)
 	case actAgain:
@@ -97,48 +102,83 @@ func (r rule) step(s state, in input, out output) []state {
 	case actTrip:
 		s.trip(in.at, r)
 	case actReset:
-		s.reset(r)
+		s.reset(in.at, r)
 	case actForget:
+		s.forgot |= 1 << in.client
 		emptied := s
 		emptied.streak = 0
 		return []state{s, emptied}
 	case actSet:
+		if s.forgot&(1<<in.client) == 0 {
+			return nil
+		}
+		s.forgot &^= 1 << in.client
 		s.setMode(in.mode, in.at, r)
-	case actMove:
-		s.now += in.d
-	case actTimer:
-		return append(s.due(r), s)
-	case actReady:
-		ready := s.phase == atomicbreaker.StateClosed || s.mode == atomicbreaker.Shadow ||
-			s.phase == atomicbreaker.StateHalfOpen && s.inFlight < s.window
-		if ready != out.yes {
-			return nil
-		}
-	case actState:
-		if s.phase != out.shown.State {
-			return nil
-		}
-	case actSnapshot:
-		if !s.shows(out.shown) {
-			return nil
-		}
-	case actRest:
-		if !s.shows(out.shown) || !s.resting() || !s.totals.shows(out.shown) {
+	case actTimerBefore, actMove, actTimer, actTimerLast:
+		return r.time(s, in)
+	default:
+		if !s.agrees(in, out) {
 			return nil
 		}
 	}
 	return []state{s}
 }
 
+// time does a step of Advance: something that was due, the move, and then
+// whatever falls due.
+func (r rule) time(s state, in input) []state {
+	from, to := afterMove, afterMove
+	switch in.act {
+	case actTimerBefore:
+		from, to = resting, beforeMove
+	case actMove:
+		from = beforeMove
+	case actTimerLast:
+		to = resting
+	}
+	if s.clock != from {
+		return nil
+	}
+	s.clock = to
+	if in.act == actMove {
+		s.before = s.now
+		s.now += in.d
+		return []state{s}
+	}
+	return append(s.due(r), s)
+}
+
+// agrees compares what a question was answered.
+func (s *state) agrees(in input, out output) bool {
+	switch in.act {
+	case actReady:
+		ready := s.phase == atomicbreaker.StateClosed || s.mode == atomicbreaker.Shadow ||
+			s.phase == atomicbreaker.StateHalfOpen && s.inFlight < s.window
+		return ready == out.yes
+	case actState:
+		return s.phase == out.shown.State
+	case actRest:
+		return s.shows(out.shown) && s.settled() && s.totals.shows(out.shown)
+	default:
+		return s.shows(out.shown)
+	}
+}
+
 // settle does a step of settling a ticket.
 func (r rule) settle(s state, in input) []state {
 	t := &s.tickets[in.ticket]
+	if in.act != actBack {
+		if t.stage != in.act {
+			return nil
+		}
+		t.stage++
+	}
 	failed := in.outcome == fail
 	isProbe := t.part == probe
 	all := []state(nil)
 	if isProbe && !t.settled && s.mustGiveUp() && t.gen == s.gen && (in.act == actJudge || in.act == actBack) {
 		late := s
-		late.giveUp(r)
+		late.giveUp(in.at, r)
 		all = append(all, r.settleOnce(late, in, failed)...)
 	}
 	return append(all, r.settleOnce(s, in, failed)...)
@@ -183,11 +223,7 @@ func (r rule) settleOnce(s state, in input, failed bool) []state {
 		}
 		s.judge(t, failed, false, r)
 	case in.act == actTake:
-		if t.settled {
-			s.take(t, in.at, r)
-		} else {
-			return nil
-		}
+		s.take(t, in.at, r)
 	}
 	return []state{s}
 }
