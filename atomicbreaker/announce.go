@@ -37,7 +37,9 @@ func (b *Breaker) hang(silent bool, t Transition) {
 	}
 }
 
-// tellAll announces what hangs, unless somebody is at it.
+// tellAll announces what hangs, unless somebody is at it. [E7] A note hangs
+// before its number is added here; who tells looks at the notes, and then
+// whether a number was added.
 func (b *Breaker) tellAll() {
 	if b.notes.Load() != nil && b.telling.Add(1) == 1 {
 		b.tell(1)

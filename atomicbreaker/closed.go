@@ -200,9 +200,10 @@ func (b *Breaker) bucketNumber(now time.Duration) uint64 {
 }
 
 // wake begins the window of a generation with its first outcome, and that of
-// a breaker that has been idle.
+// a breaker that has been idle. [E1 publish] The word has shown the generation
+// to the caller: no epoch is younger than the word.
 func (b *Breaker) wake(e ring.Epoch, gen uint32) {
-	if b.ring.Wake(e, gen, b.bucketNumber(b.clock.Now())) {
+	if b.ring.Wake(e, gen, b.bucketNumber(b.cfg.Clock.Now())) {
 		b.kick()
 	}
 }

@@ -116,11 +116,11 @@ func (b *Breaker) doTicket(ctx context.Context, f func(ctx context.Context) erro
 // cancelled then, with context.DeadlineExceeded as its cause.
 func (b *Breaker) probeContext(ctx context.Context) (context.Context, func()) {
 	timeout := b.cfg.Recovery.ProbeTimeout
-	if clock.Real(b.clock) {
+	if clock.Real(b.cfg.Clock) {
 		return context.WithTimeout(ctx, timeout)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := b.clock.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
+	timer := b.cfg.Clock.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
 	return ctx, func() {
 		timer.Stop()
 		cancel(context.Canceled)

@@ -161,7 +161,7 @@ func (t *Ticket) settleSlow(o Outcome, after time.Duration) {
 		b.settleProbe(t, kind, after)
 		return
 	}
-	slow := t.claim.has(claimTimed) && b.clock.Now()-t.start >= b.slowAt
+	slow := t.claim.has(claimTimed) && b.cfg.Clock.Now()-t.start >= b.slowAt
 	if t.claim.has(claimShadow) {
 		b.countTotal(kind, slow)
 		return

@@ -61,7 +61,7 @@ func (b *Breaker) arm(at time.Duration) {
 		b.timer.Stop()
 		return
 	}
-	b.timer.Reset(max(at-b.clock.Now(), 0))
+	b.timer.Reset(max(at-b.cfg.Clock.Now(), 0))
 }
 
 // work does what is due and returns the instant of what is due next.
@@ -70,7 +70,7 @@ func (b *Breaker) work() time.Duration {
 		b.ring.Grow()
 	}
 	for {
-		w, now := b.load(), b.clock.Now()
+		w, now := b.load(), b.cfg.Clock.Now()
 		next := never
 		switch {
 		case w.mode() == ForcedOpen:
@@ -96,7 +96,7 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 	if now < end {
 		return end
 	}
-	b.toHalfOpen(w, w.to(phaseHalfOpen, b.firstProbe), ReasonCooldown)
+	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown)
 	return now
 }
 

@@ -39,12 +39,11 @@ const (
 // layout is the widths that depend on a ring's options.
 type layout struct {
 	countMask   uint64 // the count of a cell; index and asleep of an epoch
-	numberShift uint
 	numberMask  uint64 // in place
-	freshOne    uint64
-	freshMask   uint64 // in place
-	genShift    uint
 	genMask     uint64 // after shifting
+	numberShift uint8
+	freshShift  uint8
+	genShift    uint8
 	buckets     uint64
 	head        uint64 // words of a stripe before its cells
 	cells       uint64 // of a bucket: one for each kind that is kept
@@ -55,15 +54,14 @@ func newLayout(buckets int, maxCount uint64, head, cells int) layout {
 	numberBits := bits.Len(uint(2 * buckets))
 	l := layout{
 		countMask:   1<<countBits - 1,
-		numberShift: uint(countBits),
+		numberShift: uint8(countBits),
+		freshShift:  uint8(countBits + numberBits),
+		genShift:    uint8(countBits + numberBits + freshBits),
 		buckets:     uint64(buckets),
 		head:        uint64(head),
 		cells:       uint64(cells),
 	}
 	l.numberMask = (1<<numberBits - 1) << l.numberShift
-	l.freshOne = 1 << (countBits + numberBits)
-	l.freshMask = (1<<freshBits - 1) * l.freshOne
-	l.genShift = uint(countBits + numberBits + freshBits)
 	l.genMask = 1<<(64-l.genShift) - 1
 	return l
 }
@@ -75,12 +73,15 @@ func (l *layout) at(tag, number uint64) Epoch {
 	return Epoch(tag | number<<l.numberShift&l.numberMask | index<<indexShift)
 }
 
-func (l *layout) tag(e Epoch) uint64 {
-	return uint64(e) >> (l.genShift - freshBits) << (l.genShift - freshBits)
+func (l *layout) tag(e Epoch) uint64       { return uint64(e) >> l.freshShift << l.freshShift }
+func (l *layout) stamp(e Epoch) uint64     { return uint64(e) &^ l.countMask }
+func (l *layout) genTag(gen uint32) uint64 { return uint64(gen) << l.genShift }
+
+func (l *layout) nextFresh(tag uint64) uint64 {
+	const mask = 1<<freshBits - 1
+	fresh := tag >> l.freshShift & mask
+	return tag&^(mask<<l.freshShift) | (fresh+1)&mask<<l.freshShift
 }
-func (l *layout) stamp(e Epoch) uint64      { return uint64(e) &^ l.countMask }
-func (l *layout) genTag(gen uint32) uint64  { return uint64(gen) << l.genShift }
-func (l *layout) nextFresh(t uint64) uint64 { return t&^l.freshMask | (t+l.freshOne)&l.freshMask }
 
 // Belongs reports whether e is of generation gen, live or asleep.
 func (l *layout) Belongs(e Epoch, gen uint32) bool {

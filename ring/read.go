@@ -3,7 +3,7 @@ package ring
 // Sum returns what the window of e holds, in all stripes.
 func (r *Ring) Sum(e Epoch) Counts {
 	var sum Counts
-	for _, s := range *r.stripes.Load() {
+	for _, s := range r.all() {
 		r.addWindow(&sum, s, e)
 	}
 	return sum
@@ -19,7 +19,7 @@ func (r *Ring) SumStripe(s Stripe, e Epoch) Counts {
 // SumBucket returns what e's bucket holds, in all stripes.
 func (r *Ring) SumBucket(e Epoch) Counts {
 	var sum Counts
-	for _, s := range *r.stripes.Load() {
+	for _, s := range r.all() {
 		r.addBucket(&sum, s, e)
 	}
 	return sum
@@ -53,7 +53,7 @@ func (r *Ring) addBucket(sum *Counts, s Stripe, b Epoch) {
 // Sweep folds what has left the window of e into the totals and so leaves no
 // old stamp behind that could come round again. Nobody waits for it.
 func (r *Ring) Sweep(e Epoch) {
-	for _, s := range *r.stripes.Load() {
+	for _, s := range r.all() {
 		b := e
 		for range r.buckets {
 			cells := s[b.index() : b.index()+int(r.cells)]
@@ -73,7 +73,7 @@ func (r *Ring) Sweep(e Epoch) {
 // falling.
 func (r *Ring) Totals() Counts {
 	var sum Counts
-	for _, s := range *r.stripes.Load() {
+	for _, s := range r.all() {
 		for k := range sum {
 			sum[k] += s[foldedWord+k].Load()
 		}
@@ -91,7 +91,7 @@ func (r *Ring) Totals() Counts {
 // Counter returns a plain counter's total.
 func (r *Ring) Counter(counter int) uint64 {
 	var sum uint64
-	for _, s := range *r.stripes.Load() {
+	for _, s := range r.all() {
 		sum += s[headWords+counter].Load()
 	}
 	return sum

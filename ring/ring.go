@@ -56,14 +56,14 @@ type Ring struct {
 	mask    atomic.Uint32 // stripes in use, less one
 	crowded atomic.Bool
 	salt    atomic.Uint64
-	stripes atomic.Pointer[[]Stripe]
-	first   Stripe
+	grown   atomic.Pointer[[]Stripe] // all stripes, the first included; nil while it is the only one
+	first   [1]Stripe
 
 	layout
-	words   int
-	limit   int
+	words   int32
+	limit   int16
+	resalts int16 // owned by the caller of Grow
 	onCrowd func()
-	resalts int           // owned by the caller of Grow
 	slept   atomic.Uint64 // absolute bucket number at which the window fell asleep
 }
 
@@ -83,12 +83,10 @@ func (r *Ring) Init(o Options) {
 	}
 	head := headWords + o.Counters
 	r.layout = newLayout(o.Buckets, o.MaxCount, head, int(cells))
-	r.words = head + o.Buckets*int(cells)
-	r.limit = o.Stripes
+	r.words = int32(head + o.Buckets*int(cells))
+	r.limit = int16(o.Stripes)
 	r.onCrowd = o.OnCrowd
-	stripes := newStripes(1, r.words)
-	r.first = stripes[0]
-	r.stripes.Store(&stripes)
+	r.first[0] = newStripe(r.words)
 	r.salt.Store(firstSalt)
 	r.epoch.Store(uint64(r.at(0, 0)) | asleepBit)
 }
@@ -126,7 +124,7 @@ func (r *Ring) Add(e Epoch, k Kind) (Stripe, bool) {
 	}
 }
 
-// addSlow counts in a cell that carries another bucket's stamp. A stamp is
+// addSlow counts in a cell that carries another bucket's stamp. [E8] A stamp is
 // only ever written after the epoch has shown it. So if the epoch is still e
 // after the cell was read, the cell's stamp is an older one: its count is
 // folded into the stripe's totals and the cell is taken over.
