@@ -59,8 +59,8 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 		if next.inFlight() >= next.window() {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}
-		if w.inFlight() == 0 {
-			b.kick()
+		if w.inFlight() == 0 || next.inFlight() >= next.window() && now-b.silentSince() >= b.cfg.Recovery.Quiet {
+			b.kick() // in the second case the silence may have made a place already
 		}
 		return Ticket{
 			breaker: b,
@@ -271,8 +271,8 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	if w.inFlight() > 0 {
 		next = min(next, start+b.cfg.Recovery.ProbeTimeout)
 	}
-	if w.inFlight() >= w.window() {
-		next = min(next, silence(start, b.raisedAt, quiet, b.pace))
+	if place := silence(start, b.raisedAt, quiet, b.pace); place > now { // whoever fills the window later
+		next = min(next, place)
 	}
 	return next
 }
