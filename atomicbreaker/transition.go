@@ -42,9 +42,6 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 			continue
 		}
 		if next := w.to(phaseOpen, 0); b.swap(w, next) {
-			if why == ReasonProbeTimeout {
-				b.abandoned.Add(uint64(w.inFlight()))
-			}
 			b.changed(w, next, why, c, now)
 			return true
 		}
