@@ -84,11 +84,7 @@ func (r *recorder) acquire(client int) {
 	r.mu.Unlock()
 	var t lockstep.Ticket
 	var ok bool
-	acts := []action{actAdmit}
-	if r.rule.probes == 0 {
-		acts = []action{actPeek, actAdmit}
-	}
-	r.call(client, input{ticket: id}, acts, func() output {
+	r.call(client, input{ticket: id}, []action{actAdmit}, func() output {
 		var err error
 		t, err = r.b.Acquire()
 		ok = err == nil
@@ -128,9 +124,12 @@ func (r *recorder) take(from *[]held, rnd *rand.Rand) (held, bool) {
 }
 
 func (r *recorder) settle(client int, h held, how settling) {
-	acts := []action{actCount, actJudge, actTake}
-	if how == ignore || how == cancel {
+	acts := []action{actJudge, actTake}
+	switch {
+	case how == ignore || how == cancel:
 		acts = []action{actBack}
+	case how == succeed && r.rule.probes == 0:
+		acts = []action{actLook, actJudge, actTake}
 	}
 	r.call(client, input{ticket: h.id, outcome: how}, acts, func() output { return output{yes: settle(h.t, how)} })
 	r.mu.Lock()

@@ -70,8 +70,12 @@ func TestHistories(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
+					b4 := time.Now()
 					if err := rec.check(); err != nil {
 						t.Fatalf("seed %d: %v", seed, err)
+					}
+					if d := time.Since(b4); d > 500*time.Millisecond {
+						t.Logf("seed %d took %v, %d ops, %d overlaps", seed, d, len(rec.ops), rec.overlaps())
 					}
 					overlaps += rec.overlaps()
 				}

@@ -5,11 +5,10 @@
 // Where one call of the breaker acts at several instants, its history entry is
 // split into steps that the model orders freely within the call:
 //
-//	Acquire          peek (reads the cut), then admit (the word)
-//	Report, of a     count (late or counted, and the streak), then trip, if the
-//	closed call      streak reached its limit
-//	Report, of a     look (reads probes in flight and window), judge (the
-//	probe            evidence), take (the word)
+//	Report, of a     judge (late or counted, and the streak), then take (trips,
+//	closed call      if the streak reached its limit)
+//	Report, of a     for a success in the probe window look (reads probes in
+//	probe            flight and window); judge (the evidence), take (the word)
 //	SetMode          forget (empties the window), then set (the word)
 //	Advance          a step of the timer, move (the clock), then more of the timer
 //
@@ -26,6 +25,7 @@
 //     the admission or refusal that it tells of. It closes only with a success
 //     since the last cut and after a whole quiet time.
 //   - Whether a success was slow against the fastest of its episode.
+//   - Whether a probe that is admitted after a cut counts as sent before it.
 //   - Whether a SetMode that finds its work done by another has emptied the
 //     window in between.
 //
@@ -90,9 +90,17 @@ type ticket struct {
 	used, window int16
 	does         verdict
 	grow         int8
-	settled      bool
-	stage        action // the next step of settling
+	stage        stage
 }
+
+// stage is how far the settling of a ticket has come.
+type stage uint8
+
+const (
+	notSettled stage = iota
+	judging
+	judged
+)
 
 type verdict uint8
 
@@ -131,10 +139,6 @@ type state struct {
 
 	totals
 	tickets [maxTickets]ticket
-	peeked  [maxTickets]struct {
-		gen, cut uint8
-		done     bool
-	}
 
 	// Of the calls that are under way.
 	forgot uint8 // clients between two steps of SetMode
@@ -182,16 +186,13 @@ func (s *state) open(at time.Duration, r rule) {
 // admit is the admission of Acquire. It reports which answer was given.
 func (s *state) admit(id int, at time.Duration) answer {
 	t := &s.tickets[id]
-	*t = ticket{gen: s.gen, stage: actCount}
+	*t = ticket{gen: s.gen, stage: notSettled}
 	switch {
 	case s.phase == atomicbreaker.StateClosed:
 		t.part = ordinary
 	case s.phase == atomicbreaker.StateHalfOpen && s.inFlight < s.window:
 		t.part = probe
 		t.cut = s.cut
-		if s.peeked[id].gen == s.gen {
-			t.cut = s.peeked[id].cut
-		}
 		if s.inFlight == 0 {
 			s.heard = max(s.heard, at)
 		}
@@ -212,28 +213,31 @@ func (s *state) admit(id int, at time.Duration) answer {
 	return admitted
 }
 
-// count is the first step of settling a closed call.
-func (s *state) count(t *ticket, failed bool) {
-	t.settled = true
-	if t.gen != s.gen {
+// count is judge for any ticket.
+func (s *state) count(t *ticket, failed bool, r rule) {
+	switch {
+	case t.part == probe:
+		s.judge(t, failed, false, r)
+	case t.part != bystander && t.gen != s.gen:
 		s.late++
-		return
-	}
-	if !failed {
+	case !failed:
 		s.totals.succeeded++
-		s.streak = 0
-		return
-	}
-	s.totals.failed++
-	s.streak = min(s.streak+1, 100)
-	if s.streak >= streakLimit && s.mode != atomicbreaker.ForcedClosed {
-		t.does = tripped
+		if t.part == ordinary {
+			s.streak = 0
+		}
+	default:
+		s.totals.failed++
+		if t.part == ordinary {
+			s.streak = min(s.streak+1, 100)
+			if s.streak >= streakLimit && s.mode != atomicbreaker.ForcedClosed {
+				t.does = tripped
+			}
+		}
 	}
 }
 
 // judge takes a probe's outcome into the evidence.
 func (s *state) judge(t *ticket, failed, slow bool, r rule) {
-	t.settled = true
 	if t.gen != s.gen {
 		s.late++
 		return
@@ -339,16 +343,16 @@ func (s *state) take(t *ticket, at time.Duration, r rule) {
 
 // back settles a ticket that says nothing.
 func (s *state) back(t *ticket, total *uint8) {
-	t.settled = true
 	switch {
 	case t.part == bystander, t.gen == s.gen:
 		*total++
-		if t.part == probe {
+		if t.part == probe { // its place
 			s.inFlight--
 		}
 	default:
 		s.late++
 	}
+	*t = ticket{}
 }
 
 func (s *state) trip(at time.Duration, r rule) {

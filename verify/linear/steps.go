@@ -14,11 +14,10 @@ import (
 type action uint8
 
 const (
-	actPeek action = iota
-	actAdmit
-	actCount // or look, of a probe
-	actJudge // of a probe
-	actTake  // or trip, of a closed call
+	actAdmit action = iota
+	actLook
+	actJudge // of a closed call: count
+	actTake  // of a closed call: trip
 	actBack
 	actAgain // a second settling
 	actTrip
@@ -36,7 +35,7 @@ const (
 )
 
 var actionNames = [...]string{
-	"peek", "admit", "count", "judge", "take", "back", "again", "trip", "reset", "forget", "set", "timer", "move", "timer", "timer",
+	"admit", "look", "judge", "take", "back", "again", "trip", "reset", "forget", "set", "timer", "move", "timer", "timer",
 	"ready", "state", "snapshot", "rest",
 }
 
@@ -86,14 +85,9 @@ type output struct {
 // their order.
 func (r rule) step(s state, in input, out output) []state {
 	switch in.act {
-	case actPeek:
-		s.peeked[in.ticket].gen, s.peeked[in.ticket].cut, s.peeked[in.ticket].done = s.gen, s.cut, true
 	case actAdmit:
-		if r.probes == 0 && !s.peeked[in.ticket].done || s.admit(in.ticket, in.at) != out.answer {
-			return nil
-		}
-		s.peeked[in.ticket].done = false
-	case actCount, actJudge, actTake, actBack:
+		return r.admit(s, in, out)
+	case actLook, actJudge, actTake, actBack:
 		return r.settle(s, in)
 	case actAgain:
 		if out.yes {
@@ -105,9 +99,10 @@ func (r rule) step(s state, in input, out output) []state {
 		s.reset(in.at, r)
 	case actForget:
 		s.forgot |= 1 << in.client
-		emptied := s
-		emptied.streak = 0
-		return []state{s, emptied}
+		if emptied := s; s.streak > 0 {
+			emptied.streak = 0
+			return []state{s, emptied}
+		}
 	case actSet:
 		if s.forgot&(1<<in.client) == 0 {
 			return nil
@@ -164,66 +159,89 @@ func (s *state) agrees(in input, out output) bool {
 	}
 }
 
+// admit is Acquire. The cut is read before the word: a cut that comes between
+// is one that the probe was sent before.
+func (r rule) admit(s state, in input, out output) []state {
+	if s.admit(in.ticket, in.at) != out.answer {
+		return nil
+	}
+	if t := s.tickets[in.ticket]; t.part == probe && t.cut > 0 {
+		older := s
+		older.tickets[in.ticket].cut--
+		return []state{s, older}
+	}
+	return []state{s}
+}
+
 // settle does a step of settling a ticket.
 func (r rule) settle(s state, in input) []state {
 	t := &s.tickets[in.ticket]
-	if in.act != actBack {
-		if t.stage != in.act {
-			return nil
-		}
-		t.stage++
+	if !t.nextStep(in, r) {
+		return nil
 	}
-	failed := in.outcome == fail
-	isProbe := t.part == probe
-	all := []state(nil)
-	if isProbe && !t.settled && s.mustGiveUp() && t.gen == s.gen && (in.act == actJudge || in.act == actBack) {
+	var all []state
+	if t.part == probe && t.gen == s.gen && s.mustGiveUp() && (in.act == actJudge || in.act == actBack) {
 		late := s
 		late.giveUp(in.at, r)
-		all = append(all, r.settleOnce(late, in, failed)...)
+		all = r.settleOnce(late, in)
 	}
-	return append(all, r.settleOnce(s, in, failed)...)
+	return append(all, r.settleOnce(s, in)...)
 }
 
-func (r rule) settleOnce(s state, in input, failed bool) []state {
-	t := &s.tickets[in.ticket]
+// nextStep reports whether in is the ticket's next step, and notes that it is
+// made.
+func (t *ticket) nextStep(in input, r rule) bool {
+	want := judging
 	switch {
-	case in.act == actBack:
+	case in.act == actTake:
+		want = judged
+	case in.act == actLook:
+		want = notSettled
+	case in.act == actBack, in.outcome == fail, r.probes > 0:
+		want = notSettled
+	}
+	if t.stage != want {
+		return false
+	}
+	switch in.act {
+	case actLook:
+		t.stage = judging
+	case actJudge:
+		t.stage = judged
+	}
+	return true
+}
+
+func (r rule) settleOnce(s state, in input) []state {
+	t := &s.tickets[in.ticket]
+	failed := in.outcome == fail
+	switch in.act {
+	case actBack:
 		total := &s.ignored
 		if in.outcome == cancel {
 			total = &s.cancelled
 		}
 		s.back(t, total)
-	case t.part == bystander:
-		if in.act == actCount {
-			t.settled = true
-			if failed {
-				s.totals.failed++
-			} else {
-				s.totals.succeeded++
-			}
+	case actLook:
+		if t.part == probe && t.gen == s.gen {
+			t.used, t.window = s.inFlight, s.window
 		}
-	case t.part == ordinary:
-		switch in.act {
-		case actCount:
-			s.count(t, failed)
-		case actTake:
+	case actTake:
+		if t.part != bystander {
 			s.take(t, in.at, r)
 		}
-	case in.act == actCount:
-		t.used, t.window = s.inFlight, s.window
-	case in.act == actJudge:
-		if !failed && r.probes == 0 {
+		*t = ticket{}
+	case actJudge:
+		if t.part == probe && !failed {
 			slow := s
 			slow.judge(&slow.tickets[in.ticket], false, true, r)
 			s.judge(t, false, false, r)
-			if slow == s {
-				return []state{s}
+			if slow != s {
+				return []state{s, slow}
 			}
-			return []state{s, slow}
+			break
 		}
-		s.judge(t, failed, false, r)
-	case in.act == actTake:
-		s.take(t, in.at, r)
+		s.count(t, failed, r)
 	}
 	return []state{s}
 }
@@ -276,7 +294,7 @@ func describe(in input, out output) string {
 	switch in.act {
 	case actAdmit:
 		return text + ": " + answerNames[out.answer]
-	case actCount, actJudge, actTake, actBack:
+	case actLook, actJudge, actTake, actBack:
 		return text + " " + settlingNames[in.outcome]
 	case actSet, actForget:
 		return fmt.Sprintf("%s %v", actionNames[in.act], in.mode)
