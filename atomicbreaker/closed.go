@@ -200,11 +200,18 @@ func (b *Breaker) bucketNumber(now time.Duration) uint64 {
 	return uint64(max(now-b.madeAt, 0) / b.bucket)
 }
 
+// turn is bucketNumber for who moves the window, which never goes back: not if
+// the clock does, and not if somebody has moved it since now was read.
+func (b *Breaker) turn(now time.Duration) uint64 {
+	raise(&b.turned, int64(now))
+	return b.bucketNumber(time.Duration(b.turned.Load()))
+}
+
 // wake begins the window of a generation with its first outcome, and that of
 // a breaker that has been idle. [E1 publish] The word has shown the generation
 // to the caller: no epoch is younger than the word.
 func (b *Breaker) wake(e ring.Epoch, gen uint32) {
-	if b.ring.Wake(e, gen, b.bucketNumber(b.cfg.Clock.Now())) {
+	if b.ring.Wake(e, gen, b.turn(b.cfg.Clock.Now())) {
 		b.kick()
 	}
 }
@@ -216,7 +223,7 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 	if b.last != nil || !b.ring.Live(e, w.generation()) {
 		return never
 	}
-	number := b.bucketNumber(now)
+	number := b.turn(now)
 	if !b.ring.At(e, number) {
 		if w.mode() != ForcedClosed && b.ring.InUse() > 1 && b.catchUp(w, e) {
 			return now
@@ -227,8 +234,8 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 			return never
 		}
 		b.ring.Advance(e, number)
-		b.ring.Sweep(b.ring.Epoch())
 	}
+	b.ring.Sweep(b.ring.Epoch()) // also where a window has begun
 	return b.madeAt + time.Duration(number+1)*b.bucket
 }
 

@@ -77,7 +77,7 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	gen := t.claim.generation()
 	defer b.tellAll()
 	now := b.cfg.Clock.Now()
-	latency := now - t.start
+	latency := max(now-t.start, 0) // a clock that steps back counts as one that stands
 	slow := latency >= b.slowAt
 	if b.giveUp(now) || b.load().generation() != gen {
 		b.ring.Count(countLate)
@@ -181,12 +181,7 @@ func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
 
 // close ends half-open well.
 func (b *Breaker) close(w word) bool {
-	next := w.to(phaseClosed, 0)
-	if !b.swap(w, next) {
-		return false
-	}
-	b.changed(w, next, ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
-	return true
+	return b.move(w, w.to(phaseClosed, 0), ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
 }
 
 // returnProbe gives a probe's place back without a verdict.
@@ -206,7 +201,7 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 	}
 	b.ring.Count(counter)
 	if counter == countIgnored {
-		b.lastProbe.Store(uint64(now-t.start)<<2 | uint64(Ignored+1))
+		b.lastProbe.Store(uint64(max(now-t.start, 0))<<2 | uint64(Ignored+1))
 	}
 }
 
