@@ -3,23 +3,20 @@
 package linear
 
 import (
+	"context"
+	"flag"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/atomicbreaker/breaker/bench/lockstep"
+	"github.com/atomicbreaker/breaker/verify/internal/mutation"
+	"github.com/atomicbreaker/breaker/verify/internal/overlay"
 )
-
-var rules = []struct {
-	name string
-	rule rule
-}{
-	{"window", rule{}},
-	{"one probe", rule{1, 1, 1}},
-	{"two of three probes", rule{3, 2, 2}},
-}
 
 // record makes a history of two workers and a clock on goroutines that give
 // way by chance.
@@ -49,18 +46,12 @@ func record(impl lockstep.Implementation, r rule, seed uint64) (*recorder, error
 	return rec, nil
 }
 
-const (
-	histories      = 1500 // of each implementation and rule
-	historiesShort = 300
-)
+var histories = flag.Uint64("histories", 1000, "histories of each implementation and rule")
 
 // TestHistories checks the lock-free breaker and the one behind a mutex
 // against one model.
 func TestHistories(t *testing.T) {
-	n := uint64(histories)
-	if testing.Short() {
-		n = historiesShort
-	}
+	n := *histories
 	for _, impl := range []lockstep.Implementation{lockstep.Atomic(), lockstep.Mutex()} {
 		for _, r := range rules {
 			t.Run(impl.Name+"/"+r.name, func(t *testing.T) {
@@ -70,12 +61,8 @@ func TestHistories(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					b4 := time.Now()
 					if err := rec.check(); err != nil {
 						t.Fatalf("seed %d: %v", seed, err)
-					}
-					if d := time.Since(b4); d > 500*time.Millisecond {
-						t.Logf("seed %d took %v, %d ops, %d overlaps", seed, d, len(rec.ops), rec.overlaps())
 					}
 					overlaps += rec.overlaps()
 				}
@@ -85,5 +72,63 @@ func TestHistories(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// scheduled runs the scheduled histories of an instrumented build.
+func scheduled(t *testing.T, edits ...overlay.Edit) overlay.Result {
+	t.Helper()
+	b, err := overlay.New(edits...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := b.Instrument(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.Test(context.Background(), "verify", nil, "-v", "-count=1", "./linear", "-histories", strconv.FormatUint(*histories, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Built {
+		t.Fatalf("the instrumented build does not compile:\n%s", r.Output)
+	}
+	return r
+}
+
+func TestScheduledHistories(t *testing.T) {
+	r := scheduled(t)
+	for line := range strings.Lines(r.Output) {
+		if strings.Contains(line, "histories,") || !r.Passed {
+			t.Log(strings.TrimRight(line, "\n"))
+		}
+	}
+	if !r.Passed {
+		t.Fail()
+	}
+}
+
+// TestBrokenBreakersAreCaught sees that the histories of three broken breakers
+// have no explanation.
+func TestBrokenBreakersAreCaught(t *testing.T) {
+	for _, name := range []string{
+		"the loser of the half-open race is admitted",
+		"a late outcome closes",
+		"an expired probe's place is freed twice",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := mutation.Named(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := scheduled(t, m.Edits...)
+			if r.Passed {
+				t.Fatal("not caught")
+			}
+			if !strings.Contains(r.Output, "no order of these calls explains") {
+				t.Fatalf("failed in another way:\n%s", r.Output)
+			}
+		})
 	}
 }
