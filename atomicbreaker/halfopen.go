@@ -217,10 +217,14 @@ func (b *Breaker) silentSince() time.Duration {
 // late, whichever comes first.
 func (b *Breaker) giveUp(now time.Duration) bool {
 	w := b.load()
-	if w.phase() != phaseHalfOpen || w.inFlight() == 0 || now-b.silentSince() < b.cfg.Recovery.ProbeTimeout {
-		return false
-	}
-	return b.trip(w.generation(), ReasonProbeTimeout, b.episode(w.generation()), 0)
+	return b.silent(w, now) && b.trip(w.generation(), ReasonProbeTimeout, b.episode(w.generation()), 0)
+}
+
+// silent reports whether the probes in flight have been silent for
+// ProbeTimeout. It is asked for the very word that giving them up changes:
+// others may have come into flight since an earlier one.
+func (b *Breaker) silent(w word, now time.Duration) bool {
+	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && now-b.silentSince() >= b.cfg.Recovery.ProbeTimeout
 }
 
 // tickHalfOpen closes, gives up or lets one more in, and returns when to look

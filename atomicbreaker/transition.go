@@ -42,6 +42,9 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		if b.load() != w {
 			continue // now may lie within a later opening, which it must not lengthen
 		}
+		if why == ReasonProbeTimeout && !b.silent(w, now) {
+			return false
+		}
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
 		}
