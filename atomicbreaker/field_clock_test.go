@@ -247,3 +247,36 @@ func TestFieldOnlyTheClockReadsTheTime(t *testing.T) {
 		}
 	}
 }
+
+// The number of a bucket is exact after weeks and years, on 32-bit machines
+// too: what is counted on one side of a power of two is there on the other.
+//
+// Field: S090
+func TestFieldBucketNumbersPassPowersOfTwo(t *testing.T) {
+	const ms = time.Millisecond
+	for _, edge := range []time.Duration{
+		1<<31 - 1, 1 << 31, 1 << 32, // nanoseconds
+		1 << 31 * time.Microsecond, 1 << 32 * time.Microsecond,
+		25 * 24 * time.Hour, 1 << 31 * ms, 1 << 32 * ms, 1 << 33 * ms,
+		1 << 31 * time.Second, 1 << 32 * time.Second,
+	} {
+		p := examine(t, countingConfig(10*ms, 10))
+		edge = edge / ms * ms
+		p.atInstant(edge - 2*ms)
+		p.call(ab.Failure)
+		p.atInstant(edge - 1)
+		p.call(ab.Failure)
+		p.rolling(2, 2)
+		p.atInstant(edge)
+		p.call(ab.Success)
+		p.rolling(3, 2)
+		p.atInstant(edge + 8*ms - 1)
+		p.rolling(3, 2)
+		p.atInstant(edge + 8*ms)
+		p.rolling(2, 1)
+		p.atInstant(edge + 9*ms)
+		p.rolling(1, 0)
+		p.atInstant(edge + 10*ms)
+		p.rolling(0, 0)
+	}
+}
