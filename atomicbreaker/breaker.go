@@ -42,8 +42,9 @@ type Breaker struct {
 }
 
 // totals are the highest totals shown so far, so that one that is read while
-// the ring folds a bucket into them is not seen to fall.
-type totals struct{ succeeded, failed, slow atomic.Uint64 }
+// the ring folds a bucket into them, or a stay in open is being added, is not
+// seen to fall.
+type totals struct{ succeeded, failed, slow, timeOpen atomic.Uint64 }
 
 // The plain counters of the ring.
 const (
@@ -100,13 +101,13 @@ func New(c Config) (*Breaker, error) {
 	})
 	now := int64(c.Clock.Now())
 	b.madeAt = time.Duration(now)
-	b.latest.Store(now)
 	b.since.Store(now)
 	b.next = 1
 	p := phaseClosed
 	if c.Mode == ForcedOpen {
 		p = phaseOpen
 		b.trippedAt.Store(now)
+		b.openedAt.Store(now)
 		b.cool.v.Store(tag(0, uint64(c.Cooldown.Min)))
 		b.opened.Store(1)
 	}

@@ -58,7 +58,7 @@ func (b *Breaker) countClosed(gen uint32, k ring.Kind, slow bool, after time.Dur
 		}
 		run := b.noteBad(s, gen, k)
 		if w.mode() != ForcedClosed {
-			b.judge(w, b.windowOf(s, e, run, slow), run, after)
+			b.judge(w, b.windowOf(s, e, run, slow), k, run, after)
 		}
 		return
 	}
@@ -89,7 +89,8 @@ func (b *Breaker) addSlow(e ring.Epoch, gen uint32) ring.Epoch {
 // calls only grow, so the sum tells how many failures must come before the
 // rate can be reached.
 func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, run uint32, slow bool) ring.Counts {
-	asked := slow || b.cfg.ReadyToTrip != nil || b.streakMet(run)
+	slowRule := b.timed && b.cfg.SlowCallRate != Off // a quick failure may fill its minimum
+	asked := slow || slowRule || b.cfg.ReadyToTrip != nil || b.streakMet(run)
 	if !asked && !b.ring.Due(s, e) {
 		return ring.Counts{}
 	}
@@ -99,7 +100,7 @@ func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, run uint32, slow bool) r
 	if b.ring.InUse() == 1 && b.ring.Stripes() == 1 {
 		return own
 	}
-	if asked || b.rateMet(own) != ReasonNone {
+	if asked || b.rateMet(own, ring.Failure) != ReasonNone {
 		return b.ring.Sum(e)
 	}
 	return ring.Counts{}
@@ -150,21 +151,21 @@ func (b *Breaker) countLast(gen uint32, k ring.Kind, slow bool, after time.Durat
 		}
 		run := b.noteBad(s, gen, k)
 		if w.mode() != ForcedClosed {
-			b.judge(w, b.last.Sum(h), run, after)
+			b.judge(w, b.last.Sum(h), k, run, after)
 		}
 		return
 	}
 }
 
 // judge trips the breaker if a rule is met. After a failure or a slow call
-// only: a quick success never trips.
-func (b *Breaker) judge(w word, c ring.Counts, run uint32, after time.Duration) {
+// only: a quick success never trips, and a slow one not by its share of failures.
+func (b *Breaker) judge(w word, c ring.Counts, k ring.Kind, run uint32, after time.Duration) {
 	var why Reason
 	switch {
 	case b.streakMet(run):
 		why = ReasonStreak
-	case c.Calls() >= uint64(b.cfg.MinimumCalls) && b.rateMet(c) != ReasonNone:
-		why = b.rateMet(c)
+	case c.Calls() >= uint64(b.cfg.MinimumCalls) && b.rateMet(c, k) != ReasonNone:
+		why = b.rateMet(c, k)
 	case b.cfg.ReadyToTrip != nil && b.cfg.ReadyToTrip(countsOf(c)):
 		why = ReasonReadyToTrip
 	default:
@@ -174,13 +175,13 @@ func (b *Breaker) judge(w word, c ring.Counts, run uint32, after time.Duration) 
 	b.tellAll()
 }
 
-// rateMet returns the first rate that a window reaches, minimum calls aside.
-// Off is below zero and would be reached by any share.
-func (b *Breaker) rateMet(c ring.Counts) Reason {
+// rateMet returns the first rate that a window reaches with an outcome of kind
+// k, minimum calls aside. Off is below zero and would be reached by any share.
+func (b *Breaker) rateMet(c ring.Counts, k ring.Kind) Reason {
 	if c.Calls() == 0 {
 		return ReasonNone
 	}
-	if b.cfg.FailureRate > 0 && share(c[ring.Failure], c.Calls()) >= b.cfg.FailureRate {
+	if k == ring.Failure && b.cfg.FailureRate > 0 && share(c[ring.Failure], c.Calls()) >= b.cfg.FailureRate {
 		return ReasonFailureRate
 	}
 	if b.timed && b.cfg.SlowCallRate > 0 && share(c[ring.Slow], c.Calls()) >= b.cfg.SlowCallRate {
@@ -194,20 +195,23 @@ func countsOf(c ring.Counts) Counts {
 }
 
 // bucketNumber is the absolute number of the bucket that holds an instant:
-// edges lie at multiples of a bucket's width since the breaker was made. No
-// bucket comes again: to a clock that has stepped back no time passes until
-// it has caught up.
+// edges lie at multiples of a bucket's width since the breaker was made.
 func (b *Breaker) bucketNumber(now time.Duration) uint64 {
-	return uint64((max(now, time.Duration(b.latest.Load())) - b.madeAt) / b.bucket)
+	return uint64(max(now-b.madeAt, 0) / b.bucket)
+}
+
+// turn is bucketNumber for who moves the window, which never goes back: not if
+// the clock does, and not if somebody has moved it since now was read.
+func (b *Breaker) turn(now time.Duration) uint64 {
+	raise(&b.turned, int64(now))
+	return b.bucketNumber(time.Duration(b.turned.Load()))
 }
 
 // wake begins the window of a generation with its first outcome, and that of
 // a breaker that has been idle. [E1 publish] The word has shown the generation
 // to the caller: no epoch is younger than the word.
 func (b *Breaker) wake(e ring.Epoch, gen uint32) {
-	now := b.cfg.Clock.Now()
-	raise(&b.latest, int64(now))
-	if b.ring.Wake(e, gen, b.bucketNumber(now)) {
+	if b.ring.Wake(e, gen, b.turn(b.cfg.Clock.Now())) {
 		b.kick()
 	}
 }
@@ -219,8 +223,7 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 	if b.last != nil || !b.ring.Live(e, w.generation()) {
 		return never
 	}
-	raise(&b.latest, int64(now))
-	number := b.bucketNumber(now)
+	number := b.turn(now)
 	if !b.ring.At(e, number) {
 		if w.mode() != ForcedClosed && b.ring.InUse() > 1 && b.catchUp(w, e) {
 			return now
@@ -231,8 +234,8 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 			return never
 		}
 		b.ring.Advance(e, number)
-		b.ring.Sweep(b.ring.Epoch())
 	}
+	b.ring.Sweep(b.ring.Epoch()) // also where a window has begun
 	return b.madeAt + time.Duration(number+1)*b.bucket
 }
 
@@ -244,8 +247,12 @@ func (b *Breaker) catchUp(w word, e ring.Epoch) bool {
 	if ended[ring.Failure] == 0 && ended[ring.Slow] == 0 {
 		return false
 	}
+	k := ring.Success
+	if ended[ring.Failure] > 0 {
+		k = ring.Failure
+	}
 	c := b.ring.Sum(e)
-	why := b.rateMet(c)
+	why := b.rateMet(c, k)
 	if why == ReasonNone || c.Calls() < uint64(b.cfg.MinimumCalls) {
 		return false
 	}

@@ -37,9 +37,7 @@ func (b *Breaker) Reset() {
 			}
 			continue
 		}
-		counts := b.shown(w)
-		if next := w.to(phaseClosed, 0); b.swap(w, next) {
-			b.changed(w, next, ReasonResetCalled, counts, b.cfg.Clock.Now())
+		if b.move(w, w.to(phaseClosed, 0), ReasonResetCalled, b.shown(w), b.cfg.Clock.Now()) {
 			return
 		}
 	}
@@ -70,9 +68,12 @@ func (b *Breaker) SetMode(m Mode) {
 func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool {
 	next := w.withMode(m, b.kind.firstWindow())
 	now := b.cfg.Clock.Now()
+	if b.load() != w {
+		return false // now may lie within a later opening
+	}
 	switch {
 	case next.phase() == phaseHalfOpen && w.phase() != phaseHalfOpen:
-		return b.toHalfOpen(w, next, ReasonSetModeCalled)
+		return b.toHalfOpen(w, next, ReasonSetModeCalled, now)
 	case next.mode() == ForcedOpen && w.phase() != phaseOpen:
 		if !b.publishForcing(w, next.generation(), now, cool) {
 			return false
@@ -84,15 +85,13 @@ func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool 
 	case w.mode() == ForcedClosed && next.generation() == w.generation():
 		b.forget(w.generation())
 	}
-	counts := b.shown(w)
+	if next.generation() != w.generation() {
+		return b.move(w, next, ReasonSetModeCalled, b.shown(w), now)
+	}
 	if !b.swap(w, next) {
 		return false
 	}
-	if next.generation() != w.generation() {
-		b.changed(w, next, ReasonSetModeCalled, counts, now)
-	} else {
-		b.kick()
-	}
+	b.kick()
 	return true
 }
 

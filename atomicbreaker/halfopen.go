@@ -59,8 +59,8 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 		if next.inFlight() >= next.window() {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}
-		if w.inFlight() == 0 {
-			b.kick()
+		if w.inFlight() == 0 || next.inFlight() >= next.window() && now-b.silentSince() >= b.cfg.Recovery.Quiet {
+			b.kick() // in the second case the silence may have made a place already
 		}
 		return Ticket{
 			breaker: b,
@@ -77,7 +77,7 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	gen := t.claim.generation()
 	defer b.tellAll()
 	now := b.cfg.Clock.Now()
-	latency := max(now-t.start, 0) // a clock may have stepped back
+	latency := max(now-t.start, 0) // a clock that steps back counts as one that stands
 	slow := latency >= b.slowAt
 	if b.giveUp(now) || b.load().generation() != gen {
 		b.ring.Count(countLate)
@@ -181,12 +181,7 @@ func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
 
 // close ends half-open well.
 func (b *Breaker) close(w word) bool {
-	next := w.to(phaseClosed, 0)
-	if !b.swap(w, next) {
-		return false
-	}
-	b.changed(w, next, ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
-	return true
+	return b.move(w, w.to(phaseClosed, 0), ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
 }
 
 // returnProbe gives a probe's place back without a verdict.
@@ -271,8 +266,8 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	if w.inFlight() > 0 {
 		next = min(next, start+b.cfg.Recovery.ProbeTimeout)
 	}
-	if w.inFlight() >= w.window() {
-		next = min(next, silence(start, b.raisedAt, quiet, b.pace))
+	if place := silence(start, b.raisedAt, quiet, b.pace); place > now { // whoever fills the window later
+		next = min(next, place)
 	}
 	return next
 }

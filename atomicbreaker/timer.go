@@ -14,11 +14,11 @@ import (
 type worker struct {
 	kicks   atomic.Uint64 // changes to look at
 	running atomic.Int64  // timers that have fired since one began to work
-	latest  atomic.Int64  // the latest instant by which a window was moved
+	turned  atomic.Int64  // the latest instant by which the window was moved
 
 	episodeOf uint32        // the half-open generation that the next four are of
-	ticks     int64         // quiet ticks passed
 	ticking   bool          // the timer was set at the last look
+	ticks     int64         // quiet ticks passed
 	pace      time.Duration // of letting one more in while the probes are silent
 	raisedAt  time.Duration // when that was last done
 }
@@ -97,7 +97,7 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 	if now < end {
 		return end
 	}
-	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown)
+	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown, now)
 	return now
 }
 
@@ -105,5 +105,5 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 // observe] The word was read first.
 func (b *Breaker) cooldownEnd(w word) (time.Duration, bool) {
 	wait, ok := b.wait.get(w.generation())
-	return time.Duration(b.openedAt.Load()) + time.Duration(wait), ok
+	return time.Duration(b.coolFrom.Load()) + time.Duration(wait), ok
 }

@@ -14,8 +14,9 @@ import "math/bits"
 //
 //	index       10  the word in a stripe where the bucket's cells begin
 //	asleep       1  the window has seen no outcome for its whole length
-//	number       n  low bits of the absolute bucket number, enough to tell apart
-//	                four times the buckets of a window
+//	number       n  low bits of the absolute bucket number: what count, fresh and
+//	                20 bits of generation leave, and at least enough to tell apart
+//	                twice the buckets of a window
 //	fresh        3  how often the window was emptied within this generation
 //	generation      low bits of the breaker's generation, all that are left
 //
@@ -23,9 +24,11 @@ import "math/bits"
 // generation keeps at least 12 bits. A stale cell would have to survive until
 // all three fields come round again. It does not: a cell is emptied when the
 // window reaches its slot again, and all are emptied when the window sleeps
-// or begins. What remains is one recorder that sleeps between two adjacent
-// instructions for as long as 4096 generations last, and finds the very
-// count it left.
+// or begins. What remains, at 12 bits, is 4096 generations in a row without one
+// outcome between two with one, and one recorder that sleeps for as long between two
+// adjacent instructions and finds the very count it left. A timer would have to
+// be late by the very time that the number takes to come round: half an hour
+// with buckets of 1 ms, four days with one of 24 h.
 type Epoch uint64
 
 const (
@@ -33,6 +36,7 @@ const (
 	indexShift = 1
 	indexBits  = 10
 	freshBits  = 3
+	genBits    = 20
 	lowBits    = indexShift + indexBits
 )
 
@@ -51,7 +55,7 @@ type layout struct {
 
 func newLayout(buckets int, maxCount uint64, head, cells int) layout {
 	countBits := max(bits.Len64(maxCount), lowBits)
-	numberBits := bits.Len(uint(2 * buckets))
+	numberBits := max(bits.Len(uint(2*buckets)), 64-countBits-freshBits-genBits)
 	l := layout{
 		countMask:   1<<countBits - 1,
 		numberShift: uint8(countBits),
