@@ -81,7 +81,7 @@ func TestFieldGenerationPassesItsLastNumber(t *testing.T) {
 	const last = math.MaxUint32
 	b.word.Store(uint64(pack(phaseClosed, Auto, 0, 0, last-1)))
 	b.next = last // to tell of
-	b.reason.v.Store(tag(last-1, 0))
+	b.reason.Store((last - 1) << 32)
 	b.streak.v.Store((last - 1) << 32)
 	early, _ := b.Acquire()
 	for round := range 4 {
