@@ -13,7 +13,7 @@ import (
 // A negative duration is an error that names the field and the value, and so
 // is one that Off is not meant for.
 //
-// Field: S110
+// Field: S110, sony/gobreaker#26 (2019-11-17).
 func TestFieldNegativeDurationsAreRefused(t *testing.T) {
 	for field, set := range map[string]func(*ab.Config, time.Duration){
 		"Window":                func(c *ab.Config, d time.Duration) { c.Window = d },
@@ -38,7 +38,8 @@ func TestFieldNegativeDurationsAreRefused(t *testing.T) {
 // A number out of its range is an error that names the field and the value,
 // NaN included, which is neither above nor below anything. All are told at once.
 //
-// Field: S112
+// Field: S112, exaring/hoglet#17 (2024-07-02), commit 8113465 (2026-06-26);
+// linkerd/linkerd2-proxy#4561 (2026); cep21/circuit#152 (NaN).
 func TestFieldNumbersOutOfRangeAreRefused(t *testing.T) {
 	rates := []float64{math.NaN(), -0.1, 1.1, math.Inf(1), math.Inf(-1), 50}
 	for _, r := range rates {
@@ -78,7 +79,7 @@ func TestFieldNumbersOutOfRangeAreRefused(t *testing.T) {
 // What is set is kept to or refused, never cut: a cooldown may be longer than
 // the window and than the longest one by default.
 //
-// Field: S113
+// Field: S113, exaring/hoglet commit 7a76497 (2026-06-26); yammer/circuitbox#108.
 func TestFieldNothingIsCutSilently(t *testing.T) {
 	c := rateConfig()
 	c.Cooldown.Min, c.Cooldown.Max = 30*time.Second, 0
@@ -97,7 +98,7 @@ func TestFieldNothingIsCutSilently(t *testing.T) {
 
 // Whichever rule trips, the cooldown has its default and ends.
 //
-// Field: S114
+// Field: S114, exaring/hoglet commit f4ef83d (2024-01-24).
 func TestFieldEveryRuleHasTheDefaultCooldown(t *testing.T) {
 	off := ab.Config{FailureRate: ab.Off, ConsecutiveFailures: ab.Off}
 	for _, want := range []ab.Reason{ab.ReasonStreak, ab.ReasonFailureRate, ab.ReasonSlowCallRate, ab.ReasonReadyToTrip} {
@@ -132,7 +133,8 @@ func TestFieldEveryRuleHasTheDefaultCooldown(t *testing.T) {
 // A Breaker that New did not make says so at the first use, and a Config that
 // is left empty makes one that works.
 //
-// Field: S116
+// Field: S116, cloudwego/kitex#526 (2022-08-19); nzin/traefik-cluster-ratelimit#4
+// (2025-01-15); exaring/hoglet commit f1e1e09 (2023-10-11).
 func TestFieldUnmadeBreakerFailsLoudly(t *testing.T) {
 	for _, b := range []*ab.Breaker{nil, new(ab.Breaker)} {
 		for name, use := range map[string]func(){
@@ -172,7 +174,7 @@ func panicOf(f func()) (value any) {
 // Of several rules any trips. Where several are met by one call, the reason is
 // the first in a fixed order, and not a matter of luck.
 //
-// Field: S117
+// Field: S117, resilience4j/resilience4j#1214.
 func TestFieldRulesTripTogetherInAFixedOrder(t *testing.T) {
 	yes := func(c ab.Counts) bool { return c.Calls >= 3 }
 	var c ab.Config
@@ -200,7 +202,8 @@ func TestFieldRulesTripTogetherInAFixedOrder(t *testing.T) {
 // The first failure of the day is no outage, unless the user says that one
 // call is enough.
 //
-// Field: S118
+// Field: S118, App-vNext/Polly commit 740cb47d (2016-04-14); twitter/finagle commit b6caf3ddd
+// (2018-04-03); traefik/traefik#10963 and PR#13459 (2026-07-03).
 func TestFieldOneFailureOfOneCall(t *testing.T) {
 	p := examine(t, ab.Config{})
 	p.call(ab.Failure)
@@ -214,7 +217,7 @@ func TestFieldOneFailureOfOneCall(t *testing.T) {
 // A duration too long to be added to an instant is refused, and the longest
 // that is allowed is kept to, late in a clock's life too.
 //
-// Field: S089
+// Field: S089, failsafe-lib/failsafe#215.
 func TestFieldLongestDurations(t *testing.T) {
 	const longest = math.MaxInt64
 	for field, c := range map[string]ab.Config{

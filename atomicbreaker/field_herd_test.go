@@ -14,7 +14,8 @@ import (
 // ends of their cooldowns evenly, both ways, and the same draws give the same
 // instants. Off makes them exact.
 //
-// Field: S105
+// Field: S105, reddit/baseplate.go#697 (2025-05-09); failsafe-go/failsafe-go#142 (2026-07-29);
+// bolshakov/stoplight#364 (2025-06-25); failsafe-lib/failsafe#70 (2016).
 func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 	probes := func(jitter float64) (at []time.Duration) {
 		rnd := rand.New(rand.NewPCG(5, 5))
@@ -70,7 +71,8 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 // One lucky success does not close where three in a row are asked for: each
 // failure between begins the count anew.
 //
-// Field: S107
+// Field: S107, bolshakov/stoplight#375 (2025-07-01); rubyist/circuitbreaker#63 (2021-12-26);
+// fabfuel/circuitbreaker#71.
 func TestFieldOneLuckySuccessDoesNotClose(t *testing.T) {
 	c := streakConfig()
 	c.Recovery.Probes, c.Recovery.Successes = 3, 3
@@ -98,7 +100,8 @@ func TestFieldOneLuckySuccessDoesNotClose(t *testing.T) {
 // admitted grows with the answers, what is not is told that the breaker is
 // recovering, and the close itself lets nobody in who was kept out before.
 //
-// Field: S109
+// Field: S109, traefik/traefik#3858 (2018-09-05), PR#8907 (2022-04-05): gradual recovery in
+// vulcand/oxy.
 func TestFieldClosingIsNoFlood(t *testing.T) {
 	flood := func(c ab.Config) (refusedAtFirst, before, after int) {
 		p := examine(t, c)

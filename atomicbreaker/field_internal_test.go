@@ -15,7 +15,7 @@ import (
 // A field at its maximum stays there or begins anew, and no neighbour in the
 // same word notices.
 //
-// Field: S084
+// Field: S084, 1mb-dev/autobreaker v1.1.0 (2026-01-23).
 func TestFieldFullFieldsKeepTheirNeighbours(t *testing.T) {
 	const gen = math.MaxUint32
 	k := new(streak)
@@ -68,7 +68,7 @@ func TestFieldFullFieldsKeepTheirNeighbours(t *testing.T) {
 // A breaker goes on as ever when its generation passes its last number: states,
 // counts, events and late outcomes.
 //
-// Field: S084
+// Field: S084, 1mb-dev/autobreaker v1.1.0 (2026-01-23).
 func TestFieldGenerationPassesItsLastNumber(t *testing.T) {
 	m := new(clock.Manual)
 	var told []Transition
@@ -125,7 +125,7 @@ func TestFieldGenerationPassesItsLastNumber(t *testing.T) {
 // of the word that nobody looks at in a closed breaker; one who stores what he
 // has read before puts old ones back.
 //
-// Field: S189
+// Field: S189, exaring/hoglet commit 1f7cfe0 (2026-06-26: 9-43% faster without it).
 func TestFieldSuccessDoesNotWriteTheWord(t *testing.T) {
 	undisturbed := func(call func(*Breaker)) bool {
 		b := MustNew(Config{Clock: new(clock.Manual)})
@@ -178,7 +178,8 @@ func TestFieldSuccessDoesNotWriteTheWord(t *testing.T) {
 // Every 64-bit atomic is of a type that aligns itself, wherever the structs
 // lie that hold it: on 32-bit machines a plain field need not be aligned.
 //
-// Field: S147
+// Field: S147, rubyist/circuitbreaker#43 and #44 (2017-03-30); bruceshao/lockfree#20
+// (2023-05-15); prometheus/client_golang early changelog.
 func TestFieldAtomicsAreAligned(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	var walk func(typ reflect.Type, path string, offset uintptr)

@@ -23,7 +23,8 @@ func heap() uint64 {
 // A breaker has no goroutine, an idle one no running timer, and neither costs
 // more than a bounded amount of memory, open or closed.
 //
-// Field: S100
+// Field: S100, nodeshift/opossum#809 (2023-08-25), #648, #719; reddit/baseplate.go#478
+// (per-breaker ticker).
 func TestFieldBreakersCostNoGoroutinesAndLittleMemory(t *testing.T) {
 	const n, budget = 10_000, 1280 // bytes, on a 64-bit machine
 	m := new(clock.Manual)
@@ -62,7 +63,8 @@ func TestFieldBreakersCostNoGoroutinesAndLittleMemory(t *testing.T) {
 // and listeners set, and its tickets may still be settled. Nothing is left
 // behind, however often that happens.
 //
-// Field: S101
+// Field: S101, afex/hystrix-go#95 (2018-09-12), #81, #107; twitter/finagle commit 2bfe36883
+// (2015-11-12); resilience4j/resilience4j#2243.
 func TestFieldDroppedBreakersLeaveNothing(t *testing.T) {
 	rounds, n := 100, 1000
 	if underRace() || testing.Short() {
@@ -136,7 +138,7 @@ func TestFieldDroppedBreakersLeaveNothing(t *testing.T) {
 // The number of processors may change while calls are counted: nothing is
 // indexed by it.
 //
-// Field: S104
+// Field: S104, puzpuzpuz/xsync#74 (2022-10-30).
 func TestFieldProcessorsMayChange(t *testing.T) {
 	was := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(was)

@@ -16,7 +16,8 @@ import (
 // An open breaker becomes half-open when its cooldown ends, and everybody who
 // looks is told so, with no call and no look before. Looking changes nothing.
 //
-// Field: S122
+// Field: S122, danielfm/pybreaker#15 (2017-05-18); App-vNext/Polly#481 (2018-07-11);
+// Shopify/semian#189 (2018-08-08); failsafe-go/failsafe-go#97 (2025-04-14).
 func TestFieldStateIsTrueWithoutTraffic(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -38,7 +39,7 @@ func TestFieldStateIsTrueWithoutTraffic(t *testing.T) {
 // Openings shorter than the time between two looks are counted, and so are
 // their refusals and their length.
 //
-// Field: S128
+// Field: S128, resilience4j/resilience4j#163 and #164 (2017-09-29).
 func TestFieldShortOpeningsShowInTotals(t *testing.T) {
 	c := streakConfig()
 	c.Cooldown.Min, c.Cooldown.Max = 100*time.Millisecond, 100*time.Millisecond
@@ -69,7 +70,7 @@ func TestFieldShortOpeningsShowInTotals(t *testing.T) {
 // Every refusal is counted, by its reason, and admitted and refused calls are
 // all calls.
 //
-// Field: S130
+// Field: S130, exaring/hoglet commit aeea64a (2024-01-24); resilience4j/resilience4j#942.
 func TestFieldRefusalsAreCountedByReason(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -99,7 +100,7 @@ func TestFieldRefusalsAreCountedByReason(t *testing.T) {
 
 // A share of nothing is zero, a number that compares and encodes.
 //
-// Field: S131
+// Field: S131, ccadllc/cedi-circuitbreakers#5 (2017-01-04); cep21/circuit#152 (NaN index).
 func TestFieldShareOfNothingIsZero(t *testing.T) {
 	p := examine(t, rateConfig())
 	look := func(when string) {
@@ -132,7 +133,7 @@ func TestFieldShareOfNothingIsZero(t *testing.T) {
 
 // Everything that a breaker tells has its name in it, and nobody else's.
 //
-// Field: S132
+// Field: S132, traefik/traefik#3590 (2018-07-10); resilience4j/resilience4j#1062.
 func TestFieldEverythingTellsWhichBreaker(t *testing.T) {
 	var told []string
 	made := map[string]*patient{}
@@ -162,7 +163,7 @@ func TestFieldEverythingTellsWhichBreaker(t *testing.T) {
 // admitted ended in one of five ways. A call whose context was done before it
 // began is in none of them.
 //
-// Field: S134
+// Field: S134, 1mb-dev/autobreaker commit 3f8c6ba (2026-01-24).
 func TestFieldBooksBalance(t *testing.T) {
 	c := rateConfig()
 	c.ReadyToTrip = func(n ab.Counts) bool { return n.Failures > 0 && n.Calls%64 == 0 }

@@ -15,7 +15,7 @@ import (
 // ticket was settled as a failure: no place is kept, and later calls are as
 // ever. The rule's answer is then no.
 //
-// Field: S135
+// Field: S135, 1mb-dev/autobreaker commits 06d01c4, 282a003 (2026-01-23).
 func TestFieldPanicInTheUsersRule(t *testing.T) {
 	faulty := true
 	bad := errors.New("bad")
@@ -81,7 +81,7 @@ func (m *moody) Now() time.Duration {
 // A clock that panics costs the call that reads it, and at most a probe's
 // place until the probe would have been given up.
 //
-// Field: S135
+// Field: S135, 1mb-dev/autobreaker commits 06d01c4, 282a003 (2026-01-23).
 func TestFieldPanicInTheClock(t *testing.T) {
 	m := new(moody)
 	c := streakConfig()
@@ -112,7 +112,7 @@ func TestFieldPanicInTheClock(t *testing.T) {
 // A panic in one listener does not keep the others from being told, nor the
 // breaker from going on. It is counted.
 //
-// Field: S137
+// Field: S137, cep21/circuit#159 (2026-08-18).
 func TestFieldPanicInAListener(t *testing.T) {
 	var second []ab.State
 	c := streakConfig()
@@ -142,7 +142,8 @@ func TestFieldPanicInAListener(t *testing.T) {
 // A call that panics or ends its goroutine is a failure, and its caller sees
 // its own panic.
 //
-// Field: S139
+// Field: S139, sony/gobreaker behaviour (test change #110); exaring/hoglet commit 0cbe028
+// (2023-03-15).
 func TestFieldPanickingCallsTrip(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 // goroutines open the breaker, once, and after the cooldown as many probes go
 // as there are places.
 //
-// Field: S140
+// Field: S140, ahawkins/breaker#7 (2016-03-17).
 func TestFieldStateAndCountsAgree(t *testing.T) {
 	rounds := 1000
 	if underRace() {
@@ -110,7 +110,7 @@ func disturb(p *patient, goroutines, steps int) {
 // Whatever happens at once, the race detector has nothing to say, and what is
 // announced is what happened.
 //
-// Field: S141
+// Field: S141, afex/hystrix-go#71 (2017-08-14), #36, #37 (2015-07-27).
 func TestFieldEverythingAtOnce(t *testing.T) {
 	for _, windowCalls := range []int{0, 32} {
 		c := streakConfig()
@@ -131,7 +131,8 @@ func TestFieldEverythingAtOnce(t *testing.T) {
 // Only the documented edges are ever taken, each for a reason that belongs to
 // it, and each begins the next generation.
 //
-// Field: S143
+// Field: S143, resilience4j/resilience4j#562 (2019-08), #674 (2019-10-08); twitter/finagle
+// commits 24c237123, 1988ee205.
 func TestFieldOnlyDocumentedEdges(t *testing.T) {
 	type edge struct{ from, to ab.State }
 	allowed := map[edge][]ab.Reason{
@@ -197,7 +198,7 @@ func (g *gate) Now() time.Duration {
 // Nobody waits for one who sleeps while he changes the state: those who come
 // meanwhile are answered at once, by the old state or the new.
 //
-// Field: S144
+// Field: S144, resilience4j/resilience4j#2038 (2024-11), #2095 (2024-01-17).
 func TestFieldNobodyWaitsForTheWinner(t *testing.T) {
 	acquireAll := func(p *patient) (admitted int64) {
 		var n atomic.Int64

@@ -8,7 +8,7 @@ import (
 // A cell is wide enough for as many outcomes as its bucket can ever count, and
 // the last of them touch neither its stamp nor another cell.
 //
-// Field: S084
+// Field: S084, 1mb-dev/autobreaker v1.1.0 (2026-01-23).
 func TestFieldFullCellKeepsItsNeighbours(t *testing.T) {
 	for _, bucket := range []time.Duration{time.Millisecond, time.Second, time.Hour, 24 * time.Hour} {
 		for _, buckets := range []int{1, 10, 128} {

@@ -33,7 +33,8 @@ func streakConfig() ab.Config {
 // A status of the server's own fault fails though there is no error, one of
 // the client's does not, and the caller gets the response as it came.
 //
-// Field: S149
+// Field: S149, sony/gobreaker#46 and PR#121 (2026-07-25); arrow-kt/arrow#3844 (2026-01-09);
+// Shopify/semian commit 4f35c20 (2017-06-13).
 func TestFieldServerErrorsWithoutAnError(t *testing.T) {
 	for _, c := range []struct {
 		statuses []int
@@ -69,7 +70,8 @@ func TestFieldServerErrorsWithoutAnError(t *testing.T) {
 // With JudgeBody the verdict falls when the body ends: one that breaks off is
 // a failure, closed and half-open, and does not end a streak by its headers.
 //
-// Field: S151
+// Field: S151, hugalafutro/model-hotel#812 (2026-08-29); jaseci-labs/jac#8430;
+// ferro-labs/ai-gateway#136 (2026-05-24).
 func TestFieldBodyThatBreaksOffFails(t *testing.T) {
 	h := newHarness(t, false, cut())
 	h.guard(t, streakConfig())
@@ -90,7 +92,8 @@ func TestFieldBodyThatBreaksOffFails(t *testing.T) {
 // A probe whose body is forgotten has its deadline like any other, and leaves
 // nothing but its connection.
 //
-// Field: S153
+// Field: S153, derived from hugalafutro/model-hotel#812 (deferring the verdict to the body
+// reader).
 func TestFieldForgottenBodyIsAProbeWithoutAnswer(t *testing.T) {
 	h := newHarness(t, false, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "two words")
@@ -125,9 +128,10 @@ func TestFieldForgottenBodyIsAProbeWithoutAnswer(t *testing.T) {
 // A client that is refused gets the typed error with the time that is left,
 // and no response; the server is not asked.
 //
-// Field: S157
+// Field: S157, dapr/dapr#4454 (2022-03-30); App-vNext/Polly#2324 (2024).
 //
-// Field: S187
+// Field: S187, projectbeskar/virtrigaud#70 (2026-05-21); failsafe-lib/failsafe#119
+// (2017-12-29); juspay/neurolink#899.
 func TestFieldRefusedClientGetsTheTypedError(t *testing.T) {
 	h := newHarness(t, false, answer(200))
 	h.guard(t, streakConfig())
@@ -154,7 +158,7 @@ func TestFieldRefusedClientGetsTheTypedError(t *testing.T) {
 
 // Listed statuses are failures whatever the user's rule says of them.
 //
-// Field: S159
+// Field: S159, alexfalkowski/go-service#2524 (2026-05-21).
 func TestFieldListedStatusesComeBeforeTheRule(t *testing.T) {
 	h := newHarness(t, false, answer(429))
 	h.guard(t, streakConfig())
@@ -172,9 +176,10 @@ func TestFieldListedStatusesComeBeforeTheRule(t *testing.T) {
 // errors then carry, are nobody's failures. Nor are those that he cancels
 // before any header is there.
 //
-// Field: S060
+// Field: S060, ReliablyObserve/loki-vl-proxy#555 (2026-09-15; one request opened the breaker
+// for all tenants).
 //
-// Field: S174
+// Field: S174, caddyserver/caddy#3816 (2020-11-25).
 func TestFieldCancelledRequestsAreIgnored(t *testing.T) {
 	arrived, left := make(chan struct{}, 20), make(chan struct{})
 	onBoth(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -208,7 +213,7 @@ func TestFieldCancelledRequestsAreIgnored(t *testing.T) {
 
 // One request is one admission and one exchange, as a probe too.
 //
-// Field: S047
+// Field: S047, resilience4j/resilience4j#1003; danielfm/pybreaker 0.3.2 changelog (2017-06).
 func TestFieldOneRequestIsSentOnce(t *testing.T) {
 	h := newHarness(t, false, answer(200))
 	h.guard(t, streakConfig())
@@ -223,7 +228,8 @@ func TestFieldOneRequestIsSentOnce(t *testing.T) {
 
 // A Transport without a breaker says so and sends nothing.
 //
-// Field: S116
+// Field: S116, cloudwego/kitex#526 (2022-08-19); nzin/traefik-cluster-ratelimit#4
+// (2025-01-15); exaring/hoglet commit f1e1e09 (2023-10-11).
 func TestFieldTransportWithoutABreakerFailsLoudly(t *testing.T) {
 	h := newHarness(t, false, answer(200))
 	client := &http.Client{Transport: &breakerhttp.Transport{Base: h.base}}
@@ -234,7 +240,7 @@ func TestFieldTransportWithoutABreakerFailsLoudly(t *testing.T) {
 
 // What a refusal tells has the breaker's name and no secret of the request.
 //
-// Field: S132
+// Field: S132, traefik/traefik#3590 (2018-07-10); resilience4j/resilience4j#1062.
 func TestFieldRefusalNamesTheBreakerAndNoSecret(t *testing.T) {
 	h := newHarness(t, false, answer(200))
 	c := streakConfig()
@@ -252,7 +258,7 @@ func TestFieldRefusalNamesTheBreakerAndNoSecret(t *testing.T) {
 // One breaker per host, chosen per request, keeps a host that fails from
 // cutting off one that is well.
 //
-// Field: S192
+// Field: S192, diegosouzapw/OmniRoute#10837 (2026-08-20); krakenjs/levee#7 (2015).
 func TestFieldHostsHaveTheirOwnBreakers(t *testing.T) {
 	ill := newHarness(t, false, answer(500))
 	well := newHarness(t, false, answer(200))
@@ -284,7 +290,7 @@ func TestFieldHostsHaveTheirOwnBreakers(t *testing.T) {
 // is told at once. A try that is cancelled because another won counts for
 // nothing.
 //
-// Field: S172
+// Field: S172, samosa-ai-com/opencode-go-multi-auth#6 (2026-09-03).
 func TestFieldEveryTryCountsForItsTarget(t *testing.T) {
 	var targets []*harness
 	for range 3 {
