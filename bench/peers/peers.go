@@ -130,6 +130,13 @@ type Subject struct {
 // Key returns the subject's part of a benchmark name.
 func (s Subject) Key() string { return "impl=" + s.Impl + "/api=" + s.API }
 
+// Rival reports whether the subject is somebody else's.
+func (s Subject) Rival() bool { return s.Module != ourModule }
+
+// Wrapper reports whether the subject wraps a function, as opposed to asking
+// first and reporting afterwards.
+func (s Subject) Wrapper() bool { return s.Lacks[DoClosure] == "" || s.API == "handler" }
+
 // Version returns the version of the subject's module in this program, or the
 // empty string when it is not known.
 func (s Subject) Version() string {
