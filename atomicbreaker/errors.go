@@ -21,8 +21,8 @@ var (
 // Rejected reports whether err is, or wraps, a breaker's refusal: the call was
 // not made.
 func Rejected(err error) bool {
-	var r *RejectedError
-	return errors.As(err, &r)
+	_, ok := errors.AsType[*RejectedError](err)
+	return ok
 }
 
 // RejectedError is a breaker's refusal. It is made once per breaker and kind,

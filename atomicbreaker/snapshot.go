@@ -1,6 +1,11 @@
 package atomicbreaker
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/atomicbreaker/breaker/ring"
+)
 
 // Snapshot is everything an operator asks of a breaker, read without
 // disturbing it. The totals only ever rise.
@@ -50,3 +55,117 @@ type LastProbe struct {
 
 // Refused returns the number of refusals of every kind.
 func (s Snapshot) Refused() uint64 { return s.RefusedOpen + s.RefusedHalfOpen + s.RefusedForced }
+
+// Snapshot reads everything. It changes nothing that a call goes by. State,
+// mode, generation and probes are of one instant; counts are read one after
+// the other while calls go on.
+func (b *Breaker) Snapshot() Snapshot {
+	b.mustBeMade()
+	var s Snapshot
+	var w word
+	for range 8 { // until no change comes between; what is tagged is right even then
+		w = b.load()
+		now := b.clock.Now()
+		why, _ := b.reason.get(w.generation())
+		s = Snapshot{
+			Name: b.cfg.Name, State: w.state(), Mode: w.mode(), Generation: w.generation(),
+			At: now, Since: time.Duration(b.since.Load()), Reason: Reason(why),
+			RetryAfter: b.retryAfter(w, now),
+			TimeOpen:   time.Duration(b.timeOpen.Load()),
+			Opened:     b.opened.Load(),
+		}
+		if w.phase() == phaseOpen {
+			s.TimeOpen += max(now-s.Since, 0)
+		}
+		if w.phase() == phaseClosed {
+			s.Rolling = b.rolling(w, now)
+		}
+		if b.load().generation() == w.generation() {
+			break
+		}
+	}
+	if w.phase() == phaseHalfOpen {
+		s.ProbesInFlight, s.ProbeWindow = w.inFlight(), w.window()
+		s.Unprobed = b.asked.Load() != markOf(w.generation())
+	}
+	if p := b.lastProbe.Load(); p != 0 {
+		s.LastProbe = LastProbe{Settled: true, Outcome: Outcome(p&3 - 1), Latency: time.Duration(p >> 2)}
+	}
+	b.fillTotals(&s)
+	return s
+}
+
+func (b *Breaker) fillTotals(s *Snapshot) {
+	c := b.ring.Totals()
+	s.Succeeded = highest(&b.seen.succeeded, c[ring.Success])
+	s.Failed = highest(&b.seen.failed, c[ring.Failure])
+	s.Slow = highest(&b.seen.slow, c[ring.Slow])
+	s.Ignored = b.ring.Counter(countIgnored)
+	s.Cancelled = b.ring.Counter(countCancelled)
+	s.Late = b.ring.Counter(countLate)
+	s.Abandoned = b.abandoned.Load()
+	s.RefusedOpen = b.ring.Counter(countRefusedOpen)
+	s.RefusedHalfOpen = b.ring.Counter(countRefusedHalfOpen)
+	s.RefusedForced = b.ring.Counter(countRefusedForced)
+	s.WouldRefuse = b.ring.Counter(countWouldRefuse)
+	s.ListenerPanics = b.panics.Load()
+}
+
+// highest returns the larger of a total and the highest shown so far.
+func highest(shown *atomic.Uint64, total uint64) uint64 {
+	for {
+		old := shown.Load()
+		if total <= old {
+			return old
+		}
+		if shown.CompareAndSwap(old, total) {
+			return total
+		}
+	}
+}
+
+// rolling returns the rolling window of a closed word.
+func (b *Breaker) rolling(w word, now time.Duration) Counts {
+	if b.last != nil {
+		if h := b.last.Head(); b.last.Live(h, w.generation()) {
+			return countsOf(b.last.Sum(h))
+		}
+		return Counts{}
+	}
+	e := b.ring.Epoch()
+	if !b.ring.Belongs(e, w.generation()) {
+		return Counts{}
+	}
+	return countsOf(b.ring.SumAt(e, b.bucketNumber(now)))
+}
+
+// shown is what a transition out of w tells: the window, or the probes.
+func (b *Breaker) shown(w word) Counts {
+	switch w.phase() {
+	case phaseClosed:
+		return b.rolling(w, b.clock.Now())
+	case phaseHalfOpen:
+		return b.episode(w.generation())
+	}
+	return Counts{}
+}
+
+// RetryAfter returns how long the breaker will go on refusing every call: what
+// is left of the cooldown, at least 1 ms, while it is open. It is 0 otherwise,
+// and while it is forced open, because nobody knows.
+func (b *Breaker) RetryAfter() time.Duration {
+	b.mustBeMade()
+	w := b.load()
+	if w.phase() != phaseOpen {
+		return 0
+	}
+	return b.retryAfter(w, b.clock.Now())
+}
+
+func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {
+	if w.phase() != phaseOpen || w.mode() == ForcedOpen {
+		return 0
+	}
+	end, _ := b.cooldownEnd(w)
+	return max(end-now, time.Millisecond)
+}

@@ -1,0 +1,87 @@
+package atomicbreaker
+
+import "sync/atomic"
+
+// announcer tells the listener of changes, in order of generation and one at
+// a time, without holding anything: whoever makes a change hangs a note into a
+// lock-free list and, if nobody is telling, tells. One who is telling takes
+// what others add meanwhile, and what the listener itself causes.
+type announcer struct {
+	notes   atomic.Pointer[note]
+	telling atomic.Int64 // notes hung since somebody began to tell
+	next    uint32       // the generation to tell of next; owned by who tells
+	held    *note        // notes that came early, by generation; owned likewise
+	panics  atomic.Uint64
+}
+
+type note struct {
+	next       *note
+	generation uint32
+	silent     bool // only closes the gap: a Reset of a closed breaker
+	transition Transition
+}
+
+func (b *Breaker) announce(gen uint32, silent bool, t Transition) {
+	if b.cfg.OnTransition == nil {
+		return
+	}
+	n := &note{generation: gen, silent: silent, transition: t}
+	for {
+		n.next = b.notes.Load()
+		if b.notes.CompareAndSwap(n.next, n) {
+			break
+		}
+	}
+	if b.telling.Add(1) == 1 {
+		b.tell(1)
+	}
+}
+
+// tell announces until no note has come since it looked.
+func (b *Breaker) tell(seen int64) {
+	for {
+		for n := b.notes.Swap(nil); n != nil; {
+			next := n.next
+			b.hold(n)
+			n = next
+		}
+		for b.held != nil && b.held.generation == b.next {
+			n := b.held
+			b.held = n.next
+			b.next++
+			if !n.silent {
+				b.tellOne(n.transition)
+			}
+		}
+		if b.telling.CompareAndSwap(seen, 0) {
+			return
+		}
+		seen = b.telling.Load()
+	}
+}
+
+// hold sorts a note into those that wait for an earlier generation.
+func (b *Breaker) hold(n *note) {
+	at := &b.held
+	for *at != nil && int32((*at).generation-n.generation) < 0 {
+		at = &(*at).next
+	}
+	n.next, *at = *at, n
+}
+
+// tellOne calls the listener and contains its panic. A listener that ends its
+// goroutine must not end the announcements with it.
+func (b *Breaker) tellOne(t Transition) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		b.panics.Add(1)
+		if recover() == nil { // runtime.Goexit
+			go b.tell(b.telling.Load())
+		}
+	}()
+	b.cfg.OnTransition(t)
+	returned = true
+}

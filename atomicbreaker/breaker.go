@@ -1,0 +1,252 @@
+package atomicbreaker
+
+import (
+	"sync/atomic"
+	"time"
+	"weak"
+
+	"github.com/atomicbreaker/breaker/clock"
+	"github.com/atomicbreaker/breaker/ring"
+)
+
+// Breaker is a circuit breaker. Make one with [New]; the zero Breaker panics
+// when it is used. All methods are safe for concurrent use. A Breaker that
+// nobody holds any more is collected, in any state; there is nothing to close.
+type Breaker struct {
+	// Read by every call, written by changes of state and by probes.
+	word atomic.Uint64
+
+	// Written by New only.
+	timed      bool // every call reads the clock, to find the slow ones
+	errOpen    error
+	errForced  error
+	errProbes  error
+	madeAt     time.Duration // instant on the clock, zero of the bucket numbers
+	clock      clock.Clock
+	timer      clock.Timer
+	bucket     time.Duration // width of a bucket
+	slowAt     time.Duration // from which on a call is slow; the longest duration if none is
+	cfg        Config        // with the defaults filled in
+	last       *ring.Last    // the window, if it is counted in calls
+	firstProbe int           // the probe window that half-open begins with
+	kind       recovery
+
+	// Read by every settling; the ring's stripes are elsewhere.
+	ring ring.Ring
+
+	_      linePad
+	streak streak // of consecutive failures
+	_      linePad
+
+	probing
+	opening
+	worker
+	announcer
+	seen totals
+}
+
+// linePad keeps what many processors write apart from what they read.
+type linePad [128]byte
+
+// totals are the highest totals shown so far, so that one that is read while
+// the ring folds a bucket into them is not seen to fall.
+type totals struct{ succeeded, failed, slow atomic.Uint64 }
+
+// The plain counters of the ring.
+const (
+	countRefusedOpen = iota
+	countRefusedHalfOpen
+	countRefusedForced
+	countWouldRefuse
+	countIgnored
+	countCancelled
+	countLate
+	counters
+)
+
+// New makes a breaker. The error, if any, joins every fault of the
+// configuration; see [Config.Validate].
+func New(c Config) (*Breaker, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	b := &Breaker{
+		cfg:        c,
+		clock:      c.Clock,
+		timed:      c.SlowCallDuration != Off,
+		slowAt:     c.SlowCallDuration,
+		bucket:     c.Window / time.Duration(c.Buckets),
+		firstProbe: 1,
+		kind:       newRecovery(c),
+	}
+	if !b.timed {
+		b.slowAt = 1<<63 - 1
+	}
+	if c.WindowCalls > 0 {
+		b.last = ring.NewLast(c.WindowCalls)
+	}
+	if c.Recovery.Probes > 0 {
+		b.firstProbe = c.Recovery.Concurrent
+	}
+	b.errOpen = &RejectedError{kind: ErrOpen, breaker: b, text: refusalText(c.Name, ErrOpen)}
+	b.errForced = &RejectedError{kind: ErrForced, breaker: b, text: refusalText(c.Name, ErrForced)}
+	b.errProbes = &RejectedError{kind: ErrProbeLimit, breaker: b, text: refusalText(c.Name, ErrProbeLimit)}
+
+	// The timer exists from now on, so that setting it allocates nothing. What
+	// it calls holds the breaker weakly: a running timer keeps no breaker alive.
+	held := weak.Make(b)
+	b.timer = c.Clock.AfterFunc(1<<63-1, func() {
+		if b := held.Value(); b != nil {
+			b.onTimer()
+		}
+	})
+	b.timer.Stop()
+	b.ring.Init(ring.Options{
+		Buckets:  c.Buckets,
+		MaxCount: uint64(b.bucket) + 1, // one outcome a nanosecond
+		Slow:     b.timed,
+		Counters: counters,
+		Stripes:  c.Stripes,
+		OnCrowd:  b.kick,
+	})
+	now := int64(c.Clock.Now())
+	b.madeAt = time.Duration(now)
+	b.since.Store(now)
+	b.next = 1
+	p := phaseClosed
+	if c.Mode == ForcedOpen {
+		p = phaseOpen
+		b.openedAt.Store(now)
+		b.opened.Store(1)
+	}
+	b.word.Store(uint64(pack(p, c.Mode, 0, 0, 0)))
+	return b, nil
+}
+
+// MustNew is New for configurations known to be valid. It panics otherwise.
+func MustNew(c Config) *Breaker {
+	b, err := New(c)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func refusalText(name string, kind error) string {
+	if name == "" {
+		return "atomicbreaker: " + kind.Error()
+	}
+	return "atomicbreaker: " + name + ": " + kind.Error()
+}
+
+func (b *Breaker) load() word { return word(b.word.Load()) }
+
+func (b *Breaker) swap(old, new word) bool {
+	return b.word.CompareAndSwap(uint64(old), uint64(new))
+}
+
+// Name returns the name from the configuration.
+func (b *Breaker) Name() string {
+	b.mustBeMade()
+	return b.cfg.Name
+}
+
+// State returns the state. It is the truth at the moment of the call without
+// any call passing through the breaker: time moves the breaker by timers.
+func (b *Breaker) State() State {
+	if b != nil {
+		if w := b.load(); w != 0 {
+			return w.state()
+		}
+	}
+	panic(unmade)
+}
+
+// Ready reports whether Acquire would admit a call now. It is a pure question:
+// it takes no probe's place, counts nothing and changes nothing. For choosing
+// among backends; then Acquire.
+func (b *Breaker) Ready() bool {
+	if b != nil && b.load()&phaseMask == phaseClosed {
+		return true
+	}
+	return b.readySlow()
+}
+
+func (b *Breaker) readySlow() bool {
+	b.mustBeMade()
+	w := b.load()
+	switch {
+	case w.phase() == phaseClosed, w.mode() == Shadow:
+		return true
+	case w.phase() == phaseHalfOpen:
+		_, ok := w.admit()
+		return ok
+	default:
+		return false
+	}
+}
+
+// Acquire claims leave to make a call. It never blocks and never allocates.
+// With a nil error the caller makes the call and settles the ticket, exactly
+// once, by Done, DoneContext, Report, ReportAfter or Cancel. Otherwise the
+// error is a [*RejectedError] and the ticket is of no use: settling it returns
+// false.
+//
+// A ticket that is never settled is harmless in a closed breaker; in half-open
+// it keeps a probe's place until the breaker has been silent for a while, see
+// [Recovery].
+func (b *Breaker) Acquire() (Ticket, error) {
+	if b != nil {
+		w := b.load()
+		switch {
+		case w.phase() == phaseClosed && !b.timed:
+			return Ticket{breaker: b, claim: claimOf(w)}, nil
+		case w&(phaseMask|modeMask) == phaseOpen: // and Auto
+			b.ring.Count(countRefusedOpen)
+			return Ticket{}, b.errOpen
+		}
+	}
+	return b.acquireSlow()
+}
+
+func (b *Breaker) acquireSlow() (Ticket, error) {
+	b.mustBeMade()
+	w := b.load()
+	switch {
+	case w.phase() == phaseClosed:
+		return b.ticket(claimOf(w)), nil
+	case w.phase() == phaseHalfOpen:
+		return b.acquireProbe(w)
+	case w.mode() == Shadow:
+		return b.passThrough(), nil
+	case w.mode() == ForcedOpen:
+		b.ring.Count(countRefusedForced)
+		return Ticket{}, b.errForced
+	default:
+		b.ring.Count(countRefusedOpen)
+		return Ticket{}, b.errOpen
+	}
+}
+
+// passThrough admits a call that Auto would have refused.
+func (b *Breaker) passThrough() Ticket {
+	b.ring.Count(countWouldRefuse)
+	return b.ticket(claimShadow)
+}
+
+// ticket notes the time if slow calls are to be found.
+func (b *Breaker) ticket(c claim) Ticket {
+	if !b.timed {
+		return Ticket{breaker: b, claim: c}
+	}
+	return Ticket{breaker: b, claim: c | claimTimed, start: b.clock.Now()}
+}
+
+const unmade = "atomicbreaker: use of a nil or zero Breaker; make one with New"
+
+func (b *Breaker) mustBeMade() {
+	if b == nil || b.load() == 0 {
+		panic(unmade)
+	}
+}

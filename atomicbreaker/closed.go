@@ -1,0 +1,202 @@
+package atomicbreaker
+
+import (
+	"time"
+
+	"github.com/atomicbreaker/breaker/ring"
+)
+
+// countClosed settles a ticket of a closed generation.
+//
+// [E1 observe] The epoch is read first and the word second. If the word still
+// shows the ticket's generation, the epoch is not younger than that
+// generation, so what is counted under it is in no later generation's window,
+// however long this goroutine sleeps in between.
+func (b *Breaker) countClosed(gen uint32, k ring.Kind, slow bool, after time.Duration) {
+	if b.last != nil {
+		b.countLast(gen, k, slow, after)
+		return
+	}
+	for {
+		e := b.ring.Epoch()
+		w := b.load()
+		if w.generation() != gen {
+			b.ring.Count(countLate)
+			return
+		}
+		if !b.ring.Live(e, gen) {
+			b.wake(e, gen)
+			continue
+		}
+		s, ok := b.ring.Add(e, k)
+		if !ok {
+			continue
+		}
+		if k == ring.Success && !slow {
+			b.endStreak(s, gen)
+			return
+		}
+		if slow {
+			e = b.addSlow(e, gen)
+		}
+		run := b.noteBad(s, gen, k)
+		if w.mode() != ForcedClosed {
+			b.judge(w, b.windowOf(s, e, run), run, after)
+		}
+		return
+	}
+}
+
+// addSlow counts a call, which is counted already, as slow. It returns the
+// epoch under which both are seen.
+func (b *Breaker) addSlow(e ring.Epoch, gen uint32) ring.Epoch {
+	for {
+		if _, ok := b.ring.Add(e, ring.Slow); ok {
+			return e
+		}
+		e = b.ring.Epoch()
+		if b.load().generation() != gen || !b.ring.Live(e, gen) {
+			b.ring.AddTotal(ring.Slow)
+			return e
+		}
+	}
+}
+
+// windowOf returns the counts that the rules are to judge. If a share over all
+// stripes reaches a rate, then some stripe's own share does; so as long as
+// this one's does not, the others need not be read: the recorder that pushes
+// its stripe over the rate will read them, or else the tick at the end of the
+// bucket.
+func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, run uint32) ring.Counts {
+	own := b.ring.SumStripe(s, e)
+	if b.ring.InUse() == 1 && b.ring.Stripes() == 1 {
+		return own
+	}
+	if b.cfg.ReadyToTrip != nil || b.streakMet(run) || b.rateMet(own) != ReasonNone {
+		return b.ring.Sum(e)
+	}
+	return ring.Counts{}
+}
+
+// countLast is countClosed for a window counted in calls.
+func (b *Breaker) countLast(gen uint32, k ring.Kind, slow bool, after time.Duration) {
+	for {
+		h := b.last.Head() // [E1 observe] before the word, like the epoch
+		w := b.load()
+		if w.generation() != gen {
+			b.ring.Count(countLate)
+			return
+		}
+		if !b.last.Live(h, gen) {
+			b.last.Begin(h, gen)
+			b.ring.Narrow()
+			continue
+		}
+		h, ok := b.last.Add(h, k == ring.Failure, slow)
+		if !ok {
+			continue
+		}
+		s := b.ring.AddTotal(k)
+		if slow {
+			b.ring.AddTotal(ring.Slow)
+		}
+		if k == ring.Success && !slow {
+			b.endStreak(s, gen)
+			return
+		}
+		run := b.noteBad(s, gen, k)
+		if w.mode() != ForcedClosed {
+			b.judge(w, b.last.Sum(h), run, after)
+		}
+		return
+	}
+}
+
+// judge trips the breaker if a rule is met. After a failure or a slow call
+// only: a quick success never trips.
+func (b *Breaker) judge(w word, c ring.Counts, run uint32, after time.Duration) {
+	var why Reason
+	switch {
+	case b.streakMet(run):
+		why = ReasonStreak
+	case c.Calls() >= uint64(b.cfg.MinimumCalls) && b.rateMet(c) != ReasonNone:
+		why = b.rateMet(c)
+	case b.cfg.ReadyToTrip != nil && b.cfg.ReadyToTrip(countsOf(c)):
+		why = ReasonReadyToTrip
+	default:
+		return
+	}
+	b.trip(w.generation(), why, countsOf(c), after)
+}
+
+// rateMet returns the first rate that a window reaches, minimum calls aside.
+// Off is below zero and would be reached by any share.
+func (b *Breaker) rateMet(c ring.Counts) Reason {
+	if c.Calls() == 0 {
+		return ReasonNone
+	}
+	if b.cfg.FailureRate > 0 && share(c[ring.Failure], c.Calls()) >= b.cfg.FailureRate {
+		return ReasonFailureRate
+	}
+	if b.timed && b.cfg.SlowCallRate > 0 && share(c[ring.Slow], c.Calls()) >= b.cfg.SlowCallRate {
+		return ReasonSlowCallRate
+	}
+	return ReasonNone
+}
+
+func countsOf(c ring.Counts) Counts {
+	return Counts{Calls: c.Calls(), Failures: c[ring.Failure], Slow: c[ring.Slow]}
+}
+
+// bucketNumber is the absolute number of the bucket that holds an instant:
+// edges lie at multiples of a bucket's width since the breaker was made.
+func (b *Breaker) bucketNumber(now time.Duration) uint64 {
+	return uint64(max(now-b.madeAt, 0) / b.bucket)
+}
+
+// wake begins the window of a generation with its first outcome, and that of
+// a breaker that has been idle.
+func (b *Breaker) wake(e ring.Epoch, gen uint32) {
+	if b.ring.Wake(e, gen, b.bucketNumber(b.clock.Now())) {
+		b.kick()
+	}
+}
+
+// tickClosed moves the window on and returns when to do so next; zero if the
+// window sleeps.
+func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
+	e := b.ring.Epoch()
+	if b.last != nil || !b.ring.Live(e, w.generation()) {
+		return 0
+	}
+	number := b.bucketNumber(now)
+	if !b.ring.At(e, number) {
+		if w.mode() != ForcedClosed && b.ring.InUse() > 1 && b.catchUp(w, e) {
+			return 0
+		}
+		if b.ring.SumAt(e, number).Calls() == 0 {
+			b.ring.Sleep(e, number)
+			b.ring.Sweep(e)
+			return 0
+		}
+		b.ring.Advance(e, number)
+		b.ring.Sweep(b.ring.Epoch())
+	}
+	return b.madeAt + time.Duration(number+1)*b.bucket
+}
+
+// catchUp judges the window before it moves, if the bucket that ends holds a
+// bad call: the stripe that pushed the window over a rate may not have known.
+// Without a bad call in it, ageing alone would trip.
+func (b *Breaker) catchUp(w word, e ring.Epoch) bool {
+	ended := b.ring.SumBucket(e)
+	if ended[ring.Failure] == 0 && ended[ring.Slow] == 0 {
+		return false
+	}
+	c := b.ring.Sum(e)
+	why := b.rateMet(c)
+	if why == ReasonNone || c.Calls() < uint64(b.cfg.MinimumCalls) {
+		return false
+	}
+	return b.trip(w.generation(), why, countsOf(c), 0)
+}

@@ -1,0 +1,99 @@
+package atomicbreaker
+
+import "fmt"
+
+// Trip opens the breaker, for the shortest cooldown if it was closed. In
+// half-open it reopens as after a failed probe. An open breaker is left as it
+// is, its cooldown too. In a forced breaker it is remembered: the breaker will
+// be open when the force is lifted.
+func (b *Breaker) Trip() {
+	b.mustBeMade()
+	for {
+		w := b.load()
+		switch {
+		case w.forced():
+			if b.swap(w, w.withCommand(commandTrip)) {
+				return
+			}
+		case w.phase() == phaseOpen, b.trip(w.generation(), ReasonTripCalled, b.shown(w), 0):
+			return
+		}
+	}
+}
+
+// Reset closes the breaker with an empty window and forgets how long the
+// outage has lasted. Every ticket that is out becomes late. In a closed breaker it does the same, and
+// nothing is announced. In a forced breaker it is remembered: the breaker will
+// be closed when the force is lifted. Totals are never reset.
+func (b *Breaker) Reset() {
+	b.mustBeMade()
+	for {
+		w := b.load()
+		if w.forced() {
+			if b.swap(w, w.withCommand(commandReset)) {
+				return
+			}
+			continue
+		}
+		counts := b.shown(w)
+		if next := w.to(phaseClosed, 0); b.swap(w, next) {
+			b.changed(w, next, ReasonResetCalled, counts, b.clock.Now())
+			return
+		}
+	}
+}
+
+// SetMode sets how far the breaker acts by itself. Setting the mode it has
+// does nothing. Auto to Shadow and back changes nothing else. A breaker that
+// leaves ForcedOpen is half-open, one that leaves ForcedClosed is closed with an empty
+// window, unless Trip or Reset was called meanwhile. It panics on a mode that
+// is none.
+func (b *Breaker) SetMode(m Mode) {
+	b.mustBeMade()
+	if m > Shadow {
+		panic(fmt.Sprintf("atomicbreaker: unknown Mode %d: want Auto, ForcedOpen, ForcedClosed or Shadow", m))
+	}
+	draw := jitter{b: b}
+	for {
+		cool, wait := b.cool.v.Load(), b.wait.v.Load()
+		w := b.load()
+		if w.mode() == m || b.setMode(w, m, cool, wait, &draw) {
+			return
+		}
+	}
+}
+
+// setMode tries once.
+func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool {
+	next := w.withMode(m, b.firstProbe)
+	now := b.clock.Now()
+	switch {
+	case next.phase() == phaseHalfOpen && w.phase() != phaseHalfOpen:
+		return b.toHalfOpen(w, next, ReasonSetModeCalled)
+	case w.command() == commandTrip && !next.forced():
+		if !b.publishOpening(w, next.generation(), now, cool, wait, draw, 0) {
+			return false
+		}
+	case w.mode() == ForcedClosed && next.generation() == w.generation():
+		b.forget(w.generation())
+	}
+	counts := b.shown(w)
+	if !b.swap(w, next) {
+		return false
+	}
+	if next.generation() != w.generation() {
+		b.changed(w, next, ReasonSetModeCalled, counts, now)
+	} else {
+		b.kick()
+	}
+	return true
+}
+
+// forget empties the window of a generation that goes on.
+func (b *Breaker) forget(gen uint32) {
+	b.ring.Forget()
+	if b.last != nil {
+		b.last.Forget()
+	}
+	b.streak.end(gen)
+}

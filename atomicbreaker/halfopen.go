@@ -1,0 +1,275 @@
+package atomicbreaker
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/atomicbreaker/breaker/ring"
+)
+
+// probing is what half-open needs beside the word. Nobody else touches it.
+// What admission must see at once with the state is in the word; a race on
+// these may cost one call early or late, never a guarantee.
+type probing struct {
+	evidence  atomic.Uint64
+	full      atomic.Uint64 // markOf the generation whose window was full since the last quiet tick
+	asked     atomic.Uint64 // markOf the generation that has admitted a probe
+	heard     atomic.Int64  // instant of the last verdict, or of the admission that found nobody in flight
+	fastest   tagged        // latency of the fastest success, in nanoseconds
+	calls     tagged        // the counts of this episode
+	failures  tagged
+	slow      tagged
+	lastProbe atomic.Uint64 // Outcome + 1 in the low 2 bits, latency above
+	abandoned atomic.Uint64
+}
+
+// markOf is a flag that belongs to a generation. Zero is no mark.
+func markOf(generation uint32) uint64 { return uint64(generation) | 1<<32 }
+
+func mark(flag *atomic.Uint64, generation uint32) {
+	if m := markOf(generation); flag.Load() != m {
+		flag.Store(m)
+	}
+}
+
+// acquireProbe admits a probe if the window has a place.
+func (b *Breaker) acquireProbe(w word) (Ticket, error) {
+	for w.phase() == phaseHalfOpen {
+		next, ok := w.admit()
+		if !ok {
+			mark(&b.full, w.generation())
+			if w.mode() == Shadow {
+				return b.passThrough(), nil
+			}
+			b.ring.Count(countRefusedHalfOpen)
+			return Ticket{}, b.errProbes
+		}
+		now := b.clock.Now()
+		if w.inFlight() == 0 {
+			raise(&b.heard, int64(now)) // before the word: an idle hour is not a hung probe
+		}
+		// The cut is read before the admission: if a cut comes between, this
+		// probe counts as sent before it, which is the safe side.
+		ticketCut := evidenceOf(b.evidence.Load(), w.generation()).cut
+		if !b.swap(w, next) {
+			w = b.load()
+			continue
+		}
+		mark(&b.asked, w.generation())
+		if next.inFlight() >= next.window() {
+			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
+		}
+		if w.inFlight() == 0 {
+			b.kick()
+		}
+		return Ticket{
+			breaker: b,
+			claim:   claimOf(w) | claimProbe | claimTimed | claim(ticketCut)<<cutShift,
+			start:   now,
+		}, nil
+	}
+	return b.Acquire()
+}
+
+// settleProbe takes a probe's outcome into the evidence, which is its verdict,
+// and then into the word.
+func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
+	gen := t.claim.generation()
+	now := b.clock.Now()
+	latency := now - t.start
+	slow := latency >= b.slowAt
+	if b.giveUp(now) || b.load().generation() != gen {
+		b.ring.Count(countLate)
+		return
+	}
+	var does effect
+	for {
+		old := b.evidence.Load() // [E4 observe] before the word, like the epoch
+		w := b.load()
+		if w.generation() != gen {
+			b.ring.Count(countLate)
+			return
+		}
+		var next uint64
+		next, does = b.judgeProbe(t, old, w, k == ring.Failure || slow, latency)
+		if b.evidence.CompareAndSwap(old, next) {
+			break
+		}
+	}
+	raise(&b.heard, int64(now))
+	b.noteProbe(gen, Outcome(k), latency, slow)
+	b.countTotal(k, slow)
+	b.take(gen, does, after)
+}
+
+// judgeProbe returns the evidence after an outcome and what it does.
+func (b *Breaker) judgeProbe(t *Ticket, old uint64, w word, failed bool, latency time.Duration) (uint64, effect) {
+	gen := w.generation()
+	if b.kind.probes > 0 {
+		next, does := b.kind.judgeTrial(trialOf(old, gen), failed)
+		return next.pack(), does
+	}
+	e := evidenceOf(old, gen)
+	if e.cut != t.claim.cut() {
+		return old, effect{} // sent before the last cut: only the place comes back
+	}
+	slowAnswer := !failed && b.slowAnswer(gen, latency)
+	next, does := b.kind.judge(e, w.inFlight(), w.window(), failed, slowAnswer)
+	return next.pack(), does
+}
+
+// slowAnswer notes a success's latency and compares it with the fastest.
+func (b *Breaker) slowAnswer(gen uint32, latency time.Duration) bool {
+	fastest := uint64(max(latency, 1))
+	b.fastest.update(gen, func(old uint64, ok bool) uint64 {
+		if ok {
+			fastest = min(fastest, old)
+		}
+		return fastest
+	})
+	return uint64(latency) > slowFactor*fastest
+}
+
+// noteProbe counts a verdict for the episode and for Snapshot.
+func (b *Breaker) noteProbe(gen uint32, o Outcome, latency time.Duration, slow bool) {
+	one := func(old uint64, ok bool) uint64 { return old + 1 }
+	b.calls.update(gen, one)
+	if o == Failure {
+		b.failures.update(gen, one)
+	}
+	if slow {
+		b.slow.update(gen, one)
+	}
+	b.lastProbe.Store(uint64(latency)<<2 | uint64(o+1))
+}
+
+// episode returns the verdicts of a half-open generation.
+func (b *Breaker) episode(gen uint32) Counts {
+	value := func(t *tagged) uint64 {
+		if v, ok := t.get(gen); ok {
+			return v
+		}
+		return 0
+	}
+	return Counts{Calls: value(&b.calls), Failures: value(&b.failures), Slow: value(&b.slow)}
+}
+
+// take does to the word what a verdict says.
+func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
+	for {
+		w := b.load()
+		if w.generation() != gen {
+			return
+		}
+		next, stays := does.apply(w)
+		switch {
+		case stays:
+			if b.swap(w, next) {
+				return
+			}
+		case does.verdict == reopen:
+			b.trip(gen, ReasonProbeFailed, b.episode(gen), after)
+			return
+		default: // enough successes; or so much in flight is health
+			if b.close(w) {
+				return
+			}
+		}
+	}
+}
+
+// close ends half-open well.
+func (b *Breaker) close(w word) bool {
+	next := w.to(phaseClosed, 0)
+	if !b.swap(w, next) {
+		return false
+	}
+	b.changed(w, next, ReasonRecovered, b.episode(w.generation()), b.clock.Now())
+	return true
+}
+
+// returnProbe gives a probe's place back without a verdict.
+func (b *Breaker) returnProbe(t *Ticket, counter int) {
+	now := b.clock.Now()
+	b.giveUp(now)
+	for {
+		w := b.load()
+		if w.generation() != t.claim.generation() {
+			b.ring.Count(countLate)
+			return
+		}
+		if b.swap(w, w.release(w.window())) {
+			break
+		}
+	}
+	b.ring.Count(counter)
+	if counter == countIgnored {
+		b.lastProbe.Store(uint64(now-t.start)<<2 | uint64(Ignored+1))
+	}
+}
+
+// silentSince is where silence is counted from: entering half-open, the last
+// verdict, or the admission that found nobody in flight, whichever is last.
+func (b *Breaker) silentSince() time.Duration {
+	return time.Duration(max(b.since.Load(), b.heard.Load()))
+}
+
+// giveUp reopens a half-open breaker whose probes have been silent for
+// ProbeTimeout. The timer does so too; an outcome of that very instant is
+// late, whichever comes first.
+func (b *Breaker) giveUp(now time.Duration) bool {
+	w := b.load()
+	if w.phase() != phaseHalfOpen || w.inFlight() == 0 || now-b.silentSince() < b.cfg.Recovery.ProbeTimeout {
+		return false
+	}
+	return b.trip(w.generation(), ReasonProbeTimeout, b.episode(w.generation()), 0)
+}
+
+// tickHalfOpen closes, gives up or lets one more in, and returns when to look
+// again; zero if nothing is in flight, was refused or has been seen.
+func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
+	gen := w.generation()
+	quiet := b.cfg.Recovery.Quiet
+	since := time.Duration(b.since.Load())
+	if b.episodeOf != gen {
+		b.episodeOf, b.ticking, b.raisedAt = gen, false, 0
+		b.pace = b.cfg.Cooldown.Min
+		if cool, ok := b.cool.get(gen - 1); ok {
+			b.pace = time.Duration(cool)
+		}
+	}
+	alive := b.kind.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
+	tick := int64((now - since) / quiet)
+	if b.ticking && tick > b.ticks {
+		if alive && b.full.Load() != markOf(gen) {
+			b.close(w)
+			return now
+		}
+		b.full.CompareAndSwap(markOf(gen), 0)
+	}
+	b.ticks = tick
+	if b.giveUp(now) {
+		return now
+	}
+	start := b.silentSince()
+	if w.inFlight() >= w.window() && now >= silence(start, b.raisedAt, quiet, b.pace) {
+		if !b.swap(w, w.raise()) {
+			return now
+		}
+		w = w.raise()
+		b.raisedAt = now
+		b.pace = min(2*b.pace, b.cfg.Cooldown.Max)
+	}
+	b.ticking = w.inFlight() > 0 || alive || b.full.Load() == markOf(gen)
+	if !b.ticking {
+		return 0
+	}
+	next := since + time.Duration(tick+1)*quiet
+	if w.inFlight() > 0 {
+		next = min(next, start+b.cfg.Recovery.ProbeTimeout)
+	}
+	if w.inFlight() >= w.window() {
+		next = min(next, silence(start, b.raisedAt, quiet, b.pace))
+	}
+	return next
+}

@@ -1,0 +1,217 @@
+package atomicbreaker
+
+import "time"
+
+// How a half-open breaker judges its probes. Everything here is a pure
+// function; halfopen.go puts it to work.
+//
+// The window W bounds the probes in flight. It starts at one, because one call
+// is enough to say dead; successes widen it, net failures halve it, slow answers stop its fast
+// growth. When it has not been full for a quiet time it no longer matters, and
+// the breaker closes: its verdict was taken at the load that it then admits.
+// A single probe is a measurement at a load of one, and closing on its word
+// admits everything: in front of an overloaded dependency that is an outage
+// without end.
+
+const (
+	// growth by which a fast success widens W before the first cut: with the
+	// place of the answered probe, W triples per round trip. Doubling takes 24 s to
+	// fill 2000 places at 2 s latency; quadrupling sends fleets into a herd.
+	growth = 2
+
+	// creditOne is one place of W in units of credit. After a cut a success
+	// earns an eighth of a place (W grows by an eighth per round trip), and a slow answer
+	// 1/64: none would stick where it is, 1/16 lets thousands of calls fail in
+	// front of a deep queue.
+	creditOne  = 64
+	creditFast = 8
+	creditSlow = 1
+
+	// slowFactor: an answer is slow if it took more than so many times the
+	// fastest of this episode. 2 to 8 work alike.
+	slowFactor = 3
+
+	// netFailures cut the window: one would not let a dependency with 5 % background
+	// errors close, three take half a minute at 20 %; four to six are alike.
+	netFailures = 5
+
+	// tallyOne is one outcome in units of the tally, see recovery.weight.
+	tallyOne = 16
+)
+
+// recovery is the rule by which probes are judged.
+type recovery struct {
+	probes, successes, concurrent int // the classic rule, if probes is not 0
+
+	// weight is what a success takes from the tally; a failure adds the rest
+	// of tallyOne. The tally is a CUSUM (Page 1954) whose drift changes its sign
+	// at the trip share T: weight = round(16 T), within 1 to 15.
+	weight int
+}
+
+func newRecovery(c Config) recovery {
+	t := c.FailureRate
+	if t == Off {
+		t = 0.5
+	}
+	r := c.Recovery
+	return recovery{
+		probes: r.Probes, successes: r.Successes, concurrent: r.Concurrent,
+		weight: min(max(int(tallyOne*t+0.5), 1), tallyOne-1),
+	}
+}
+
+// evidence is what the probes of one generation have shown so far.
+//
+//	 63           32 31        16 15   14     8 7      2 1   0
+//	+---------------+------------+-----+--------+--------+-----+
+//	|  generation   |    cut     |alive| tally  | credit |  0  |
+//	+---------------+------------+-----+--------+--------+-----+
+//
+// The classic rule keeps its two numbers in cut and in the bits below.
+type evidence struct {
+	generation uint32
+	cut        uint16 // how often the window was cut; 0 is "never", left out when it wraps
+	alive      bool   // a success since the last cut
+	tally      uint8  // net failures, in 1/16, below 5 x 15
+	credit     uint8  // growth that does not make a place yet, in 1/64
+}
+
+func (e evidence) pack() uint64 {
+	v := uint64(e.generation)<<32 | uint64(e.cut)<<16 | uint64(e.tally)<<8 | uint64(e.credit)<<2
+	if e.alive {
+		v |= 1 << 15
+	}
+	return v
+}
+
+// evidenceOf decodes the evidence of a generation; what was left by an earlier
+// one counts as none.
+func evidenceOf(v uint64, generation uint32) evidence {
+	if uint32(v>>32) != generation {
+		return evidence{generation: generation}
+	}
+	return evidence{
+		generation: generation,
+		cut:        uint16(v >> 16),
+		alive:      v>>15&1 != 0,
+		tally:      uint8(v >> 8 & 0x7f),
+		credit:     uint8(v >> 2 & 0x3f),
+	}
+}
+
+// effect is what a verdict does to the word, besides giving the place back.
+type effect struct {
+	verdict verdict
+	grow    int // places to add to the window; the classic rule takes one away
+}
+
+type verdict uint8
+
+const (
+	goOn   verdict = iota
+	cut            // halve the window
+	reopen         // it is still down
+	recovered
+)
+
+// judge takes one outcome into the evidence. used and window are of the word
+// before the place is given back; slow means an answer slow against the fastest.
+func (r *recovery) judge(e evidence, used, window int, failed, slow bool) (evidence, effect) {
+	if failed {
+		return r.failure(e)
+	}
+	e.alive = true
+	e.tally = uint8(max(0, int(e.tally)-r.weight))
+	if 2*used < window {
+		return e, effect{} // grow only a window that is in use
+	}
+	var grow int
+	credit := int(e.credit)
+	switch {
+	case slow:
+		credit += creditSlow
+	case e.cut == 0:
+		grow = growth
+	default:
+		credit += creditFast
+	}
+	e.credit = uint8(credit % creditOne)
+	return e, effect{grow: grow + credit/creditOne}
+}
+
+func (r *recovery) failure(e evidence) (evidence, effect) {
+	if !e.alive && e.cut == 0 {
+		return e, effect{verdict: reopen} // the first verdict is a single call
+	}
+	tally := int(e.tally) + tallyOne - r.weight
+	if tally < netFailures*(tallyOne-r.weight) {
+		e.tally = uint8(tally)
+		return e, effect{}
+	}
+	wasAlive := e.alive
+	e.tally, e.credit, e.alive = 0, 0, false
+	if !wasAlive {
+		return e, effect{verdict: reopen} // two cuts and no success between: dead, not slow
+	}
+	e.cut = max(e.cut+1, 1)
+	return e, effect{verdict: cut}
+}
+
+// A trial is the evidence of the classic rule, in the same word.
+type trial struct {
+	generation        uint32
+	succeeded, failed uint16
+}
+
+func (t trial) pack() uint64 {
+	return uint64(t.generation)<<32 | uint64(t.succeeded)<<16 | uint64(t.failed)
+}
+
+func trialOf(v uint64, generation uint32) trial {
+	if uint32(v>>32) != generation {
+		return trial{generation: generation}
+	}
+	return trial{generation, uint16(v >> 16), uint16(v)}
+}
+
+// judgeTrial takes one outcome into a trial. The window, at first concurrent,
+// shrinks with every verdict that leaves fewer probes to send than may be
+// in flight: so probes in flight and verdicts never exceed the probes of an
+// episode, but for those that silence let in.
+func (r *recovery) judgeTrial(t trial, failed bool) (trial, effect) {
+	var e effect
+	if failed {
+		t.failed++
+	} else {
+		t.succeeded++
+	}
+	switch settled := int(t.succeeded + t.failed); {
+	case int(t.succeeded) >= r.successes:
+		e.verdict = recovered
+	case int(t.failed) > r.probes-r.successes:
+		e.verdict = reopen
+	case settled > r.probes-r.concurrent:
+		e.grow = -1
+	}
+	return t, e
+}
+
+// apply is the word after an outcome: its place is given back and the window
+// set. It reports false if the word is to change its state instead.
+func (e effect) apply(w word) (word, bool) {
+	window := w.window() + e.grow
+	switch {
+	case e.verdict == reopen || e.verdict == recovered || window > maxWindow:
+		return w, false
+	case e.verdict == cut:
+		window = w.window() / 2
+	}
+	return w.release(window), true
+}
+
+// silence returns when probes that are silent since start are joined by one
+// more: after Quiet or, if longer, the pace.
+func silence(start, raised, quiet, pace time.Duration) time.Duration {
+	return max(start, raised) + max(quiet, pace)
+}

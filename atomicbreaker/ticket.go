@@ -1,0 +1,188 @@
+package atomicbreaker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/atomicbreaker/breaker/ring"
+)
+
+// Ticket is leave to make one call, from [Breaker.Acquire]. It is settled
+// once: the first Done, DoneContext, Report, ReportAfter or Cancel, from any
+// goroutine, settles it and returns true; every other one does nothing and
+// returns false. The zero Ticket counts as settled. A Ticket must not be
+// copied; pass a pointer.
+//
+// An outcome counts only for the generation that admitted the call. One that
+// comes after the breaker has changed its state, or was Reset, is late: it is
+// counted as such, settles its ticket, and changes nothing.
+type Ticket struct {
+	breaker *Breaker
+	claim   claim
+	start   time.Duration // of a probe or a timed call
+	settled atomic.Uint32
+}
+
+// A claim is what the admission was worth:
+//
+//	 63           32 31        16 15     3  2     1      0
+//	+---------------+------------+---------+------+------+-----+
+//	|  generation   |    cut     |    0    |shadow|timed |probe|
+//	+---------------+------------+---------+------+------+-----+
+type claim uint64
+
+const (
+	claimProbe  claim = 1 << iota // admitted in half-open
+	claimTimed                    // start is set
+	claimShadow                   // would have been refused; counts in the totals only
+	claimFlags  = claimProbe | claimTimed | claimShadow
+
+	cutShift = 16
+	cutMask  = 1<<16 - 1
+)
+
+func claimOf(w word) claim           { return claim(w >> generationShift << generationShift) }
+func (c claim) generation() uint32   { return uint32(c >> generationShift) }
+func (c claim) cut() uint16          { return uint16(c >> cutShift) }
+func (c claim) has(flags claim) bool { return c&flags != 0 }
+
+// Report settles the ticket with an explicit outcome. An outcome that is none
+// of Success, Failure and Ignored settles it as a Failure and panics.
+func (t *Ticket) Report(o Outcome) bool {
+	if !t.first() {
+		return false
+	}
+	t.settle(o, 0)
+	return true
+}
+
+// ReportAfter is Report for a server that said when to come back, as with
+// HTTP's Retry-After: if this outcome opens the breaker, the cooldown is at
+// least after, as far as Cooldown.Max allows. A negative after counts as zero.
+func (t *Ticket) ReportAfter(o Outcome, after time.Duration) bool {
+	if !t.first() {
+		return false
+	}
+	t.settle(o, after)
+	return true
+}
+
+// Done settles the ticket by the error of the call: nil is Success, another
+// breaker's refusal is Ignored, and Config.Classify decides the rest, by
+// default as Failure. A ticket knows no context; see [Ticket.DoneContext].
+// If Classify panics, the ticket is settled as a Failure and the panic goes on.
+func (t *Ticket) Done(err error) bool {
+	if !t.first() {
+		return false
+	}
+	if err == nil {
+		t.settle(Success, 0)
+	} else {
+		t.settleError(context.Background(), err)
+	}
+	return true
+}
+
+// DoneContext is Done for a call made under ctx, the caller's own context:
+// an error from a call whose context was cancelled is Ignored, whatever the
+// error says. A context whose deadline passed is no cancellation.
+func (t *Ticket) DoneContext(ctx context.Context, err error) bool {
+	if !t.first() {
+		return false
+	}
+	if err == nil {
+		t.settle(Success, 0)
+	} else {
+		t.settleError(ctx, err)
+	}
+	return true
+}
+
+// Cancel settles the ticket of a call that was not made. It is counted as
+// cancelled and says nothing about health; a probe's place is given back.
+func (t *Ticket) Cancel() bool {
+	if !t.first() {
+		return false
+	}
+	t.breaker.giveBack(t, countCancelled)
+	return true
+}
+
+// first reports whether this call is the one that settles the ticket.
+func (t *Ticket) first() bool { return t.breaker != nil && t.settled.Swap(1) == 0 }
+
+// settleError settles by an error, even if Classify panics.
+func (t *Ticket) settleError(ctx context.Context, err error) {
+	switch classify := t.breaker.cfg.Classify; {
+	case cancelled(ctx), Rejected(err):
+		t.settle(Ignored, 0)
+	case classify == nil:
+		t.settle(Failure, 0)
+	default:
+		outcome := Failure
+		defer func() { t.settle(outcome, 0) }()
+		outcome = classify(err)
+	}
+}
+
+// cancelled reports whether the caller has left. A deadline is not leaving:
+// being too slow is what breakers are for.
+func cancelled(ctx context.Context) bool {
+	return errors.Is(ctx.Err(), context.Canceled)
+}
+
+// settle counts an outcome of a ticket that nobody else will settle.
+func (t *Ticket) settle(o Outcome, after time.Duration) {
+	b := t.breaker
+	if o == Success && !t.claim.has(claimFlags) {
+		b.countClosed(t.claim.generation(), ring.Success, false, 0)
+		return
+	}
+	t.settleSlow(o, max(after, 0))
+}
+
+func (t *Ticket) settleSlow(o Outcome, after time.Duration) {
+	b := t.breaker
+	if o > Ignored {
+		t.settleSlow(Failure, after)
+		panic(fmt.Sprintf("atomicbreaker: unknown Outcome %d: want Success, Failure or Ignored", o))
+	}
+	if o == Ignored {
+		b.giveBack(t, countIgnored)
+		return
+	}
+	kind := ring.Kind(o) // Success and Failure are the same numbers
+	if t.claim.has(claimProbe) {
+		b.settleProbe(t, kind, after)
+		return
+	}
+	slow := t.claim.has(claimTimed) && b.clock.Now()-t.start >= b.slowAt
+	if t.claim.has(claimShadow) {
+		b.countTotal(kind, slow)
+		return
+	}
+	b.countClosed(t.claim.generation(), kind, slow, after)
+}
+
+// giveBack settles a ticket that says nothing about health.
+func (b *Breaker) giveBack(t *Ticket, counter int) {
+	switch {
+	case t.claim.has(claimProbe):
+		b.returnProbe(t, counter)
+	case t.claim.has(claimShadow) || b.load().generation() == t.claim.generation():
+		b.ring.Count(counter)
+	default:
+		b.ring.Count(countLate)
+	}
+}
+
+// countTotal counts an outcome in the totals, outside the rolling window.
+func (b *Breaker) countTotal(k ring.Kind, slow bool) {
+	b.ring.AddTotal(k)
+	if slow {
+		b.ring.AddTotal(ring.Slow)
+	}
+}

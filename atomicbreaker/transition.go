@@ -1,0 +1,147 @@
+package atomicbreaker
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// opening is what is known of the outage beside the word. Instants only grow
+// (see raise); the rest is tagged with its generation.
+//
+// [E2 publish] What a change to open or half-open needs is written before the
+// word shows it, by a compare-and-swap from what was there before the word
+// was read. So whoever sees the change sees what belongs to it, and one who
+// slept before his write cannot undo a later one:
+//
+//	tempting                         and wrong
+//	word = open                      a reader sees open with the deadline of
+//	deadline = now + cooldown        the last outage, and probes at once
+type opening struct {
+	since     atomic.Int64 // instant of the last change of state
+	trippedAt atomic.Int64 // instant of the last change from closed to open
+	openedAt  atomic.Int64 // instant of the last change to open
+	cool      tagged       // cooldown of this opening, before jitter
+	wait      tagged       // and after
+	reason    tagged       // Reason of the last change of state
+	opened    atomic.Uint64
+	timeOpen  atomic.Int64 // in openings that are over
+}
+
+// trip opens the breaker if gen is still its generation and it is not forced.
+// after is a server's Retry-After. It reports whether this call did it.
+func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bool {
+	draw := jitter{b: b}
+	for {
+		cool, wait := b.cool.v.Load(), b.wait.v.Load()
+		w := b.load()
+		if w.generation() != gen || w.phase() == phaseOpen || w.forced() {
+			return false
+		}
+		now := b.clock.Now()
+		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
+			continue
+		}
+		if next := w.to(phaseOpen, 0); b.swap(w, next) {
+			b.changed(w, next, why, c, now)
+			return true
+		}
+	}
+}
+
+// publishOpening writes the cooldown that generation gen will have if the
+// breaker opens from w. It fails if another opening has come between.
+func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wait uint64, draw *jitter, after time.Duration) bool {
+	if w.phase() != phaseHalfOpen {
+		raise(&b.trippedAt, int64(now))
+	}
+	raise(&b.openedAt, int64(now))
+	length := b.cooldown(w, now, cool)
+	return b.cool.v.CompareAndSwap(cool, tag(gen, uint64(length))) &&
+		b.wait.v.CompareAndSwap(wait, tag(gen, uint64(draw.spread(length, after))))
+}
+
+// ageShare is the part of an outage's age that a cooldown lasts: its end is
+// noticed at most an eighth late.
+const ageShare = 8
+
+// cooldown is the length of the cooldown that begins now, before jitter. last
+// is the word of the last one.
+func (b *Breaker) cooldown(w word, now time.Duration, last uint64) time.Duration {
+	c := &b.cfg.Cooldown
+	if w.phase() != phaseHalfOpen {
+		return c.Min
+	}
+	var length time.Duration
+	if c.Factor == 0 {
+		length = (now - time.Duration(b.trippedAt.Load())) / ageShare
+	} else {
+		// Factor is at most 16 and the last length 24 hours: no overflow.
+		length = time.Duration(float64(last&taggedMax) * c.Factor)
+	}
+	return min(max(length, c.Min), c.Max)
+}
+
+// jitter draws one number for one opening, however often that is attempted.
+type jitter struct {
+	b     *Breaker
+	drawn bool
+	at    float64
+}
+
+// spread applies the jitter to a cooldown. A server's Retry-After is a floor:
+// jitter only adds to it.
+func (j *jitter) spread(length, after time.Duration) time.Duration {
+	c := &j.b.cfg.Cooldown
+	after = min(after, c.Max)
+	if c.Jitter == Off {
+		return max(length, after)
+	}
+	if !j.drawn {
+		j.drawn, j.at = true, j.b.cfg.Rand()
+	}
+	if after > length {
+		return after + time.Duration(float64(after)*(c.Jitter*j.at))
+	}
+	return max(after, time.Duration(float64(length)*(1-c.Jitter+2*c.Jitter*j.at)))
+}
+
+// toHalfOpen ends the cooldown of w, or a ForcedOpen that next leaves. It
+// reports whether this call did it.
+func (b *Breaker) toHalfOpen(w, next word, why Reason) bool {
+	gen := next.generation()
+	fresh := [...]struct {
+		t     *tagged
+		value uint64
+	}{{&b.fastest, taggedMax}, {&b.calls, 0}, {&b.failures, 0}, {&b.slow, 0}}
+	for _, f := range fresh {
+		seen := f.t.v.Load()
+		if b.load() != w || !f.t.v.CompareAndSwap(seen, tag(gen, f.value)) {
+			return false
+		}
+	}
+	if !b.swap(w, next) {
+		return false
+	}
+	b.changed(w, next, why, Counts{}, b.clock.Now())
+	return true
+}
+
+// changed does what follows a change of the word, once for each, by whoever
+// made it. The breaker has been in its new state since before.
+func (b *Breaker) changed(w, next word, why Reason, c Counts, now time.Duration) {
+	from, to := w.state(), next.state()
+	if from != to {
+		raise(&b.since, int64(now))
+		b.reason.update(next.generation(), func(uint64, bool) uint64 { return uint64(why) })
+		switch {
+		case to == StateOpen:
+			b.opened.Add(1)
+		case from == StateOpen:
+			b.timeOpen.Add(int64(now) - b.openedAt.Load())
+		}
+	}
+	b.kick()
+	b.announce(next.generation(), from == to, Transition{
+		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
+	})
+}

@@ -1,0 +1,316 @@
+// Package ring keeps a rolling window of outcomes, and totals, for many
+// goroutines at once.
+//
+// Outcomes are counted in buckets, and buckets in stripes: each stripe holds
+// all buckets and lies in cache lines of its own, so that a recorder writes to
+// lines that, at best, no other processor writes to. A bucket's cell is one
+// word that holds the stamp of the bucket and the count together. Counting is
+// a compare-and-swap of the whole word, so that a recorder that was asleep
+// cannot put its outcome into a bucket that has been given away:
+//
+//	tempting                         and wrong
+//	if stampOf(cell) == now {        the goroutine sleeps here; the cell is
+//		count.Add(1)                 stamped for a later bucket, and gets the
+//	}                                old outcome
+//
+// The ring knows no clock. Which bucket is filled is told by the caller, who
+// moves the [Epoch]; a new generation makes a new window without touching a
+// cell, because stamps carry the generation.
+package ring
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// Kind is what a cell counts.
+type Kind uint
+
+const (
+	Success Kind = iota
+	Failure
+	Slow // besides Success or Failure, not instead
+	kinds
+)
+
+// Counts holds a count for every [Kind].
+type Counts [kinds]uint64
+
+// Calls returns the number of outcomes.
+func (c Counts) Calls() uint64 { return c[Success] + c[Failure] }
+
+// Options describes a ring.
+type Options struct {
+	Buckets  int    // of a window, 1 to 128
+	MaxCount uint64 // the most that one bucket can ever count, below 2^47
+	Slow     bool   // keep cells for Slow
+	Counters int    // plain counters beside the window
+	Stripes  int    // the most stripes, a power of two
+	OnCrowd  func() // told of contention, until Grow or Narrow; may be nil
+}
+
+// Ring is a rolling window of outcomes. Make it with [New].
+type Ring struct {
+	// Read by every recorder, written when a bucket ends or stripes change.
+	epoch   atomic.Uint64
+	mask    atomic.Uint32 // stripes in use, less one
+	crowded atomic.Bool
+	salt    atomic.Uint64
+	stripes atomic.Pointer[[]Stripe]
+	first   Stripe
+
+	layout
+	words   int
+	limit   int
+	onCrowd func()
+	resalts int           // owned by the caller of Grow
+	slept   atomic.Uint64 // absolute bucket number at which the window fell asleep
+}
+
+// New makes a ring whose window is asleep.
+func New(o Options) *Ring {
+	r := new(Ring)
+	r.Init(o)
+	return r
+}
+
+// Init makes a zero Ring what New returns, for a Ring that is part of
+// something larger.
+func (r *Ring) Init(o Options) {
+	cells := Slow
+	if o.Slow {
+		cells = kinds
+	}
+	head := headWords + o.Counters
+	r.layout = newLayout(o.Buckets, o.MaxCount, head, int(cells))
+	r.words = head + o.Buckets*int(cells)
+	r.limit = o.Stripes
+	r.onCrowd = o.OnCrowd
+	stripes := newStripes(1, r.words)
+	r.first = stripes[0]
+	r.stripes.Store(&stripes)
+	r.salt.Store(firstSalt)
+	r.epoch.Store(uint64(r.at(0, 0)) | asleepBit)
+}
+
+// Epoch returns the epoch. Read it before reading which generation is current:
+// then an epoch that [Ring.Live] says belongs to that generation is not older
+// than it.
+func (r *Ring) Epoch() Epoch { return Epoch(r.epoch.Load()) }
+
+// Live reports whether outcomes of generation gen may be counted under e.
+// Otherwise somebody has to [Ring.Wake] the ring first.
+func (r *Ring) Live(e Epoch, gen uint32) bool {
+	return (uint64(e)^r.genTag(gen))>>r.genShift|uint64(e&asleepBit) == 0
+}
+
+// Add counts one outcome in e's bucket, in the caller's stripe, which it
+// returns. It fails if the epoch has moved on in the meantime; the caller then
+// starts again from the epoch.
+func (r *Ring) Add(e Epoch, k Kind) (Stripe, bool) {
+	s := r.pick()
+	i := uint(e.index()) + uint(k)
+	if i >= uint(len(s)) {
+		panic("ring: foreign epoch")
+	}
+	cell := &s[i]
+	for {
+		c := cell.Load()
+		if c^uint64(e) > r.countMask {
+			return s, r.addSlow(s, cell, c, e, k)
+		}
+		if cell.CompareAndSwap(c, c+1) {
+			return s, true
+		}
+		r.contended()
+	}
+}
+
+// addSlow counts in a cell that carries another bucket's stamp. A stamp is
+// only ever written after the epoch has shown it. So if the epoch is still e
+// after the cell was read, the cell's stamp is an older one: its count is
+// folded into the stripe's totals and the cell is taken over.
+func (r *Ring) addSlow(s Stripe, cell *atomic.Uint64, c uint64, e Epoch, k Kind) bool {
+	for {
+		if r.Epoch() != e {
+			return false
+		}
+		if cell.CompareAndSwap(c, r.stamp(e)|1) {
+			s[foldedWord+int(k)].Add(c & r.countMask)
+			return true
+		}
+		r.contended()
+		c = cell.Load()
+		if c^uint64(e) <= r.countMask {
+			if cell.CompareAndSwap(c, c+1) {
+				return true
+			}
+			c = cell.Load()
+		}
+	}
+}
+
+// Count adds one to a plain counter of the caller's stripe.
+func (r *Ring) Count(counter int) {
+	s := r.pick()
+	i := uint(headWords + counter)
+	if i >= uint(len(s)) {
+		panic("ring: no such counter")
+	}
+	// Not Add: a failed compare-and-swap is the evidence that stripes are shared.
+	if c := s[i].Load(); !s[i].CompareAndSwap(c, c+1) {
+		r.contended()
+		s[i].Add(1)
+	}
+}
+
+// AddTotal counts an outcome in the totals alone, outside any window, and
+// returns the caller's stripe.
+func (r *Ring) AddTotal(k Kind) Stripe {
+	s := r.pick()
+	s[foldedWord+int(k)].Add(1)
+	return s
+}
+
+// Wake begins a window in bucket number, for generation gen, in place of e,
+// which is not Live. It fails if the epoch is no longer e. A window that has
+// slept for less than its length wakes with what it holds.
+func (r *Ring) Wake(e Epoch, gen uint32, number uint64) bool {
+	tag := r.genTag(gen)
+	if r.Belongs(e, gen) {
+		tag = r.tag(e)
+		if number-r.slept.Load() >= r.buckets {
+			tag = r.nextFresh(tag)
+		}
+	}
+	r.Narrow()
+	return r.epoch.CompareAndSwap(uint64(e), uint64(r.at(tag, number)))
+}
+
+// At reports whether e is the epoch of bucket number.
+func (r *Ring) At(e Epoch, number uint64) bool { return r.at(r.tag(e), number) == e }
+
+// Advance moves a live epoch e on to bucket number. It reports whether the
+// epoch was e. Call [Ring.Sweep] afterwards.
+func (r *Ring) Advance(e Epoch, number uint64) bool {
+	return r.epoch.CompareAndSwap(uint64(e), uint64(r.at(r.tag(e), number)))
+}
+
+// Sleep puts a live epoch e, whose absolute bucket number is number, to sleep.
+// It must not run concurrently with itself.
+func (r *Ring) Sleep(e Epoch, number uint64) bool {
+	r.slept.Store(number)
+	return r.epoch.CompareAndSwap(uint64(e), uint64(e)|asleepBit)
+}
+
+// Forget empties the window of the present generation.
+func (r *Ring) Forget() {
+	for {
+		e := r.Epoch()
+		next := uint64(e)&^r.tag(e) | r.nextFresh(r.tag(e))
+		if r.epoch.CompareAndSwap(uint64(e), next) {
+			return
+		}
+	}
+}
+
+// Sum returns what the window of e holds, in all stripes.
+func (r *Ring) Sum(e Epoch) Counts {
+	var sum Counts
+	for _, s := range *r.stripes.Load() {
+		r.addWindow(&sum, s, e)
+	}
+	return sum
+}
+
+// SumStripe returns what the window of e holds in one stripe.
+func (r *Ring) SumStripe(s Stripe, e Epoch) Counts {
+	var sum Counts
+	r.addWindow(&sum, s, e)
+	return sum
+}
+
+// SumBucket returns what e's bucket holds, in all stripes.
+func (r *Ring) SumBucket(e Epoch) Counts {
+	var sum Counts
+	for _, s := range *r.stripes.Load() {
+		r.addBucket(&sum, s, e)
+	}
+	return sum
+}
+
+// SumAt returns what the window of e, live or asleep, holds if bucket number is the
+// current one: what has aged out in the meantime is left out.
+func (r *Ring) SumAt(e Epoch, number uint64) Counts {
+	if e.asleep() && number-r.slept.Load() >= r.buckets {
+		return Counts{}
+	}
+	return r.Sum(r.at(r.tag(e), number))
+}
+
+func (r *Ring) addWindow(sum *Counts, s Stripe, e Epoch) {
+	for k := range r.buckets {
+		r.addBucket(sum, s, r.before(e, k))
+	}
+}
+
+func (r *Ring) addBucket(sum *Counts, s Stripe, b Epoch) {
+	cells := s[b.index() : b.index()+int(r.cells)]
+	for kind := range cells {
+		if c := cells[kind].Load(); c^uint64(b) <= r.countMask {
+			sum[kind] += c & r.countMask
+		}
+	}
+}
+
+// Sweep folds what has left the window of e into the totals and so leaves no
+// old stamp behind that could come round again. Nobody waits for it.
+func (r *Ring) Sweep(e Epoch) {
+	for _, s := range *r.stripes.Load() {
+		for k := range r.buckets {
+			b := r.before(e, k)
+			cells := s[b.index() : b.index()+int(r.cells)]
+			for kind := range cells {
+				c := cells[kind].Load()
+				if c&r.countMask != 0 && c^uint64(b) > r.countMask && cells[kind].CompareAndSwap(c, r.stamp(b)) {
+					s[foldedWord+kind].Add(c & r.countMask)
+				}
+			}
+		}
+	}
+}
+
+// Totals returns all outcomes ever counted. While a fold is under way it may
+// miss what is being folded; a caller that shows totals keeps them from
+// falling.
+func (r *Ring) Totals() Counts {
+	var sum Counts
+	for _, s := range *r.stripes.Load() {
+		for k := range sum {
+			sum[k] += s[foldedWord+k].Load()
+		}
+		for b := range r.buckets {
+			i := r.head + b*r.cells
+			cells := s[i : i+r.cells]
+			for k := range cells {
+				sum[k] += cells[k].Load() & r.countMask
+			}
+		}
+	}
+	return sum
+}
+
+// Counter returns a plain counter's total.
+func (r *Ring) Counter(counter int) uint64 {
+	var sum uint64
+	for _, s := range *r.stripes.Load() {
+		sum += s[headWords+counter].Load()
+	}
+	return sum
+}
+
+// MaxStripes returns the default limit of stripes for a number of processors:
+// four each, so that two goroutines seldom share one, rounded up to a power of two.
+func MaxStripes(processors int) int {
+	return min(256, 1<<bits.Len(uint(4*processors-1)))
+}

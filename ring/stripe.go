@@ -1,0 +1,134 @@
+package ring
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// lineSize keeps two stripes apart. 128 rather than 64 because processors
+// fetch lines in pairs; more where a line is longer still.
+const lineSize = max(128, unsafe.Sizeof(cpu.CacheLinePad{}))
+
+const lineWords = int(lineSize / 8)
+
+type line [lineWords]atomic.Uint64
+
+// A Stripe is the part of a ring that one processor, at best, writes to: its
+// totals, its plain counters and all of its buckets, in lines of its own.
+type Stripe []atomic.Uint64
+
+// Words of a stripe before its plain counters and cells.
+const (
+	foldedWord  = 0 // + kind: outcomes no longer in a cell
+	failingWord = foldedWord + int(kinds)
+	headWords   = failingWord + 1
+)
+
+// newStripes allocates n stripes of words words side by side. The slab holds
+// no pointer, so that the allocator puts no header in it and each line of it
+// starts on a line of the machine.
+func newStripes(n, words int) []Stripe {
+	lines := (words + lineWords - 1) / lineWords
+	slab := make([]line, n*lines)
+	stripes := make([]Stripe, n)
+	for i := range stripes {
+		first := &slab[i*lines][0]
+		stripes[i] = unsafe.Slice(first, lines*lineWords)
+	}
+	return stripes
+}
+
+// Failing reports whether the stripe's last outcome was a failure.
+func (s Stripe) Failing() bool { return s[failingWord].Load() != 0 }
+
+// SetFailing notes whether the stripe's last outcome was a failure.
+func (s Stripe) SetFailing(failing bool) {
+	var v uint64
+	if failing {
+		v = 1
+	}
+	s[failingWord].Store(v)
+}
+
+// pick returns the caller's stripe. A goroutine keeps the stripe that the
+// page of its stack falls on, for as long as neither the salt nor the number
+// of stripes changes: the only cheap thing that tells goroutines apart and
+// that Go lets one see (2 to 3 ns; a sync.Pool token takes 15).
+func (r *Ring) pick() Stripe {
+	mask := r.mask.Load()
+	if mask == 0 {
+		return r.first
+	}
+	var here byte
+	page := uint64(uintptr(unsafe.Pointer(&here))) >> 11 // the smallest stack is 2 KiB
+	stripes := *r.stripes.Load()
+	i := page * r.salt.Load() >> 33 & uint64(mask)
+	return stripes[i]
+}
+
+// contended is called when a compare-and-swap has failed on a stripe: somebody
+// else writes to it. One call in a row of them asks for more stripes.
+func (r *Ring) contended() {
+	if !r.crowded.Load() && r.crowded.CompareAndSwap(false, true) && r.onCrowd != nil {
+		r.onCrowd()
+	}
+}
+
+// Crowded reports whether contention was seen since the last Grow or Narrow.
+func (r *Ring) Crowded() bool { return r.crowded.Load() }
+
+// Grow doubles the stripes in use or, at the limit, deals the goroutines
+// anew: two that collide for ever would cost more than a stripe.
+// It must not run concurrently with itself.
+func (r *Ring) Grow() {
+	mask := r.mask.Load()
+	inUse := int(mask) + 1
+	stripes := *r.stripes.Load()
+	switch {
+	case inUse < r.limit:
+		r.resalts = 0
+		if len(stripes) < 2*inUse {
+			// Two slices: the stripes that exist stay where they are.
+			stripes = append(stripes[:len(stripes):len(stripes)], newStripes(2*inUse-len(stripes), r.words)...)
+			r.stripes.Store(&stripes) // before the mask, so that every index under it exists
+		}
+		if !r.mask.CompareAndSwap(mask, uint32(2*inUse-1)) {
+			return // narrowed in the meantime
+		}
+	case r.resalts < maxResalts:
+		r.resalts++
+	default:
+		return // crowded stays set: nobody asks again until Narrow
+	}
+	r.salt.Store(r.salt.Load()*saltStep + 2)
+	r.crowded.Store(false)
+}
+
+// Narrow goes back to one stripe, so that a single goroutine's outcomes lie
+// in one place and trip rules are exact for it. Stripes are kept, and counts
+// on them are kept.
+func (r *Ring) Narrow() {
+	r.mask.Store(0)
+	r.crowded.Store(false)
+}
+
+// InUse returns the number of stripes that outcomes are spread over.
+func (r *Ring) InUse() int { return int(r.mask.Load()) + 1 }
+
+// Stripes returns the number of stripes that hold counts.
+func (r *Ring) Stripes() int { return len(*r.stripes.Load()) }
+
+const (
+	// maxResalts bounds how often a crowded ring at its limit is dealt anew.
+	// With twice as many stripes as goroutines a deal without a collision
+	// comes after a few tries.
+	maxResalts = 16
+
+	// firstSalt is 2^64 divided by the golden ratio (Knuth, The Art of Computer
+	// Programming, vol. 3, section 6.4); saltStep is the multiplier of
+	// Knuth's MMIX generator. Odd times odd plus an even number stays odd.
+	firstSalt = 0x9e3779b97f4a7c15
+	saltStep  = 6364136223846793005
+)
