@@ -46,12 +46,15 @@ type bytedanceKey struct {
 	key   string
 }
 
-// bytedanceShared is the panel whose breakers are measured for their memory.
-var bytedanceShared = sync.OnceValue(func() circuitbreaker.Panel { return newBytedancePanel(JobOf(ClosedSuccess)) })
+// bytedanceShared is the panel whose breakers are measured for their memory. Its
+// window is long, because a panel drops a breaker whose window is empty.
+var bytedanceShared = sync.OnceValue(func() circuitbreaker.Panel {
+	return newBytedancePanel(JobOf(ClosedSuccess), time.Hour)
+})
 
 // newBytedancePanel makes a panel. It is never closed: closing the last one stops
 // the ticker that all share, and a panel made just then may never get another.
-func newBytedancePanel(job Job) circuitbreaker.Panel {
+func newBytedancePanel(job Job, window time.Duration) circuitbreaker.Panel {
 	detect := job.Cooldown // one probe per so long
 	if job.HoldProbe {
 		detect = time.Hour
@@ -69,7 +72,7 @@ func newBytedancePanel(job Job) circuitbreaker.Panel {
 
 func bytedancePanel(job Job) Instance {
 	const key = "dependency"
-	p := newBytedancePanel(job)
+	p := newBytedancePanel(job, window)
 	call := func(report func(string)) bool {
 		if !p.IsAllowed(key) {
 			return false
@@ -87,7 +90,7 @@ func bytedancePanel(job Job) Instance {
 
 func bytedanceBreaker(job Job) Instance {
 	const key = "dependency"
-	p := newBytedancePanel(job)
+	p := newBytedancePanel(job, window)
 	p.IsAllowed(key)
 	b := p.DumpBreakers()[key]
 	return Instance{

@@ -1,9 +1,8 @@
 package peers
 
 import (
-	"sync"
-
 	"github.com/zeromicro/go-zero/core/breaker"
+	"github.com/zeromicro/go-zero/core/logx"
 	"github.com/zeromicro/go-zero/core/stat"
 )
 
@@ -36,12 +35,12 @@ func gozeros() []Subject {
 	}
 }
 
-var gozeroQuiet sync.Once
-
-func gozeroBreaker() breaker.Breaker {
-	gozeroQuiet.Do(func() { stat.SetReporter(nil) })
-	return breaker.NewBreaker()
+func init() {
+	logx.DisableStat() // it logs the load of the machine every minute
+	stat.SetReporter(nil)
 }
+
+func gozeroBreaker() breaker.Breaker { return breaker.NewBreaker() }
 
 func gozeroDo(b breaker.Breaker) Instance {
 	succeed := func() error { return nil }

@@ -39,7 +39,7 @@ func Memory(s Subject, n int, use Use) (Footprint, error) {
 	if s.New == nil {
 		return Footprint{}, fmt.Errorf("%w: measured through another api", ErrLacks)
 	}
-	if each := s.footprint(100, Idle).Bytes; each*float64(n) > most {
+	if each := s.footprint(100, Idle).Bytes; n > 100 && each*float64(n) > most {
 		return Footprint{}, fmt.Errorf("%w: %d breakers would take %.1f GiB", ErrTooLarge, n, each*float64(n)/(1<<30))
 	}
 	if n > 1 {
@@ -48,7 +48,7 @@ func Memory(s Subject, n int, use Use) (Footprint, error) {
 	// A single breaker is lost among what the runtime itself allocates now
 	// and then, so take the median of several.
 	var all []Footprint
-	for range 9 {
+	for range 5 {
 		all = append(all, s.footprint(n, use))
 	}
 	slices.SortFunc(all, func(a, b Footprint) int { return cmp.Compare(a.Bytes, b.Bytes) })
@@ -56,9 +56,15 @@ func Memory(s Subject, n int, use Use) (Footprint, error) {
 }
 
 func (s Subject) footprint(n int, use Use) Footprint {
-	s.Use(s.New(-1)) // what the first breaker of a program makes is not its own
-	before, gcBefore := settled(), fullGC()
+	// What the first breaker and the first goroutines of a program make is not
+	// the breakers' own.
+	first := s.New(-1)
+	s.Use(first)
+	if use == Contended {
+		s.contend(first, contention/4)
+	}
 	breakers := make([]any, n)
+	before, gcBefore := settled()
 	for i := range breakers {
 		breakers[i] = s.New(i)
 	}
@@ -69,26 +75,27 @@ func (s Subject) footprint(n int, use Use) Footprint {
 				s.Use(b)
 			}
 		case Contended:
-			s.contend(b, 100*time.Millisecond)
+			s.contend(b, contention)
 		}
 	}
-	after, gcAfter := settled(), fullGC()
+	after, gcAfter := settled()
 	runtime.KeepAlive(breakers)
-	slice := int64(n) * 16 // the words that hold them here
-	per := func(now, then uint64, less int64) float64 {
-		return max(0, float64(int64(now)-int64(then)-less)/float64(n))
-	}
-	stacks := 0.0
-	if after.goroutines > before.goroutines { // else the difference is in stacks kept for reuse
-		stacks = per(after.StackInuse, before.StackInuse, 0)
-	}
-	return Footprint{
-		Bytes:      per(after.HeapAlloc, before.HeapAlloc, slice) + stacks,
-		Objects:    per(after.HeapObjects, before.HeapObjects, 1),
-		Goroutines: per(uint64(after.goroutines), uint64(before.goroutines), 0),
+	runtime.KeepAlive(first)
+	per := func(now, then uint64) float64 { return max(0, float64(int64(now)-int64(then))/float64(n)) }
+	f := Footprint{
+		Bytes:      per(after.HeapAlloc, before.HeapAlloc),
+		Objects:    per(after.HeapObjects, before.HeapObjects),
+		Goroutines: per(uint64(after.goroutines), uint64(before.goroutines)),
 		GC:         max(0, gcAfter-gcBefore),
 	}
+	if f.Goroutines > 0 { // otherwise the difference is in stacks that the runtime keeps for reuse
+		f.Bytes += per(after.StackInuse, before.StackInuse)
+	}
+	return f
 }
+
+// contention is how long a contended breaker is used.
+const contention = 100 * time.Millisecond
 
 func (s Subject) contend(breaker any, runFor time.Duration) {
 	var all sync.WaitGroup
@@ -110,24 +117,17 @@ type memory struct {
 	goroutines int
 }
 
-// settled measures the live heap: garbage and finalized objects gone.
-func settled() (m memory) {
-	for range 3 {
-		runtime.GC()
-	}
-	runtime.ReadMemStats(&m.MemStats)
-	m.goroutines = runtime.NumGoroutine()
-	return m
-}
-
-// fullGC is the median time of a full collection.
-func fullGC() time.Duration {
+// settled measures the live heap, garbage and finalized objects gone, and the
+// median time of a full collection.
+func settled() (m memory, gc time.Duration) {
 	var took []time.Duration
 	for range 5 {
 		start := time.Now()
 		runtime.GC()
 		took = append(took, time.Since(start))
 	}
+	runtime.ReadMemStats(&m.MemStats)
+	m.goroutines = runtime.NumGoroutine()
 	slices.Sort(took)
-	return took[len(took)/2]
+	return m, took[len(took)/2]
 }

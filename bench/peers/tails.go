@@ -78,6 +78,22 @@ var tscPerSecond = sync.OnceValue(func() float64 {
 	return float64(hrtime.TSC()-ticks) / took.Seconds()
 })
 
+// CounterStep returns the smallest difference that the time stamp counter shows.
+func CounterStep() (time.Duration, error) {
+	if !hrtime.TSCSupported() {
+		return 0, ErrNoTSC
+	}
+	least, last := hrtime.Count(math.MaxInt64), hrtime.TSC()
+	for range 100_000 {
+		now := hrtime.TSC()
+		if now > last {
+			least = min(least, now-last)
+		}
+		last = now
+	}
+	return time.Duration(math.Round(float64(least) / tscPerSecond() * 1e9)), nil
+}
+
 func tailOf(h *hdrhistogram.Histogram, perSecond float64) Tail {
 	at := func(quantile float64) time.Duration {
 		return time.Duration(math.Round(float64(h.ValueAtQuantile(quantile)) / perSecond * 1e9))

@@ -21,7 +21,16 @@ var (
 func (s *Set) WriteTails(w io.Writer) error {
 	return s.grouped(w, "Tails", []string{"row", "g"}, func(k map[string]string) string {
 		return fmt.Sprintf("Tail of %s, %s goroutines per core", k["row"], k["g"])
-	}, TailUnits, nil)
+	}, TailUnits, func(t *table, _ map[string]string) {
+		t.note("each call includes one reading of the time stamp counter, as the bare loop does; what the bare loop")
+		t.note("shows over 1us is preemption. over1us-ppm: calls over 1 us in a million")
+		for _, k := range s.order {
+			if k.name == "Counter" {
+				t.note("the counter moves in steps of %s", scaled(s.samples[k][0], k.unit))
+				break
+			}
+		}
+	})
 }
 
 // WriteMemory writes what breakers weigh.
@@ -85,7 +94,10 @@ func (s *Set) grouped(w io.Writer, base string, group []string, title func(map[s
 		}
 		t := tables[id]
 		if t == nil {
-			t = &table{title: title(keys), head: append([]string{"breaker"}, units...)}
+			t = &table{title: title(keys), head: []string{"breaker"}}
+			for _, u := range units {
+				t.head = append(t.head, strings.TrimSuffix(u, "-sec")) // the cells show a unit
+			}
 			tables[id], keysOf[id] = t, keys
 			order = append(order, id)
 		}
@@ -120,7 +132,7 @@ func (s *Set) units(name, proc string, units []string) []string {
 }
 
 // known are the benchmarks that have tables of their own.
-var known = []string{"Call", "Floor", "Tails", "Memory", "Stress"}
+var known = []string{"Call", "Floor", "Tails", "Memory", "Stress", "Counter"}
 
 // WriteOthers writes every other benchmark: a table for each, a line for each
 // name, a column for each unit and number of processors.
