@@ -14,7 +14,7 @@ func aegises() []Subject {
 		Lacks: map[Row]string{RefusedHalfOpen: noHalfOpen, DoClosure: noWrapper, SlowTracking: noSlowRule},
 
 		ByChance: true, Unlimited: noHalfOpen,
-		New: func(int) any { return aegisBreaker(JobOf(ClosedSuccess)) },
+		New: func() any { return aegisBreaker(JobOf(ClosedSuccess)) },
 		Use: func(b any) {
 			cb := b.(circuitbreaker.CircuitBreaker)
 			_ = cb.Allow()

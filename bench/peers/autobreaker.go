@@ -9,7 +9,7 @@ func autobreakers() []Subject {
 		Impl: "autobreaker", API: "execute", Module: "github.com/1mb-dev/autobreaker",
 		Build: func(job Job) Instance { return autobreakerInstance(autobreakerNew(job)) },
 		Lacks: map[Row]string{SlowTracking: noSlowRule},
-		New:   func(int) any { return autobreakerNew(JobOf(ClosedSuccess)) },
+		New:   func() any { return autobreakerNew(JobOf(ClosedSuccess)) },
 		Use: func(b any) {
 			_, _ = b.(*autobreaker.CircuitBreaker).Execute(func() (any, error) { return nil, nil })
 		},

@@ -3,6 +3,7 @@ package peers
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bytedance/gopkg/cloud/circuitbreaker"
@@ -19,8 +20,8 @@ func bytedances() []Subject {
 			Build:     func(job Job) Instance { return bytedancePanel(job) },
 			Lacks:     map[Row]string{DoClosure: noWrapper, SlowTracking: noSlowRule},
 			Unlimited: "the same breaker as api=breaker",
-			New: func(i int) any {
-				k := bytedanceKey{bytedanceShared(), fmt.Sprint("key-", i)}
+			New: func() any {
+				k := bytedanceKey{bytedanceShared(), fmt.Sprint("key-", bytedanceKeys.Add(1))}
 				k.panel.Succeed(k.key) // a panel drops breakers without samples
 				return k
 			},
@@ -40,6 +41,8 @@ func bytedances() []Subject {
 
 // bytedanceBuckets is the smallest number that a panel takes.
 const bytedanceBuckets = 100
+
+var bytedanceKeys atomic.Int64
 
 type bytedanceKey struct {
 	panel circuitbreaker.Panel

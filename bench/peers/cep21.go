@@ -18,7 +18,7 @@ func cep21s() []Subject {
 			SlowTracking:    noSlowRule,
 		},
 		Slots: true,
-		New:   func(int) any { return cep21Circuit(JobOf(ClosedSuccess)) },
+		New:   func() any { return cep21Circuit(JobOf(ClosedSuccess)) },
 		Use: func(b any) {
 			_ = b.(*circuit.Circuit).Run(context.Background(), func(context.Context) error { return nil })
 		},

@@ -18,7 +18,7 @@ func eapaches() []Subject {
 		},
 		Lacks:     map[Row]string{RefusedHalfOpen: noLimit, SlowTracking: noSlowRule},
 		Unlimited: noLimit,
-		New: func(int) any {
+		New: func() any {
 			job := JobOf(ClosedSuccess)
 			return breaker.New(job.Minimum, 1, job.Cooldown)
 		},

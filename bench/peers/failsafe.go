@@ -17,7 +17,7 @@ func failsafes() []Subject {
 			Impl: "failsafe", API: "permit", Module: failsafeModule,
 			Build: func(job Job) Instance { return failsafePermit(failsafeByRate(job)) },
 			Lacks: map[Row]string{DoClosure: otherForm, SlowTracking: noSlowRule},
-			New:   func(int) any { return failsafeByRate(JobOf(ClosedSuccess)) },
+			New:   func() any { return failsafeByRate(JobOf(ClosedSuccess)) },
 			Use: func(b any) {
 				cb := b.(circuitbreaker.CircuitBreaker[any])
 				cb.TryAcquirePermit()
@@ -40,7 +40,7 @@ func failsafes() []Subject {
 				ErrorReturned: "50 failures of the last 100 always trip", DoClosure: otherForm, SlowTracking: noSlowRule,
 			},
 			Unlimited: "differs from impl=failsafe in its window only",
-			New: func(int) any {
+			New: func() any {
 				return circuitbreaker.NewBuilder[any]().WithFailureThresholdRatio(minimumCalls/2, minimumCalls).Build()
 			},
 			Use: func(b any) {
@@ -58,7 +58,7 @@ func failsafes() []Subject {
 			},
 			ByChance:  true,
 			Unlimited: noHalfOpen,
-			New:       func(int) any { return failsafeThrottle(JobOf(ClosedSuccess)) },
+			New:       func() any { return failsafeThrottle(JobOf(ClosedSuccess)) },
 			Use: func(b any) {
 				t := b.(adaptivethrottler.AdaptiveThrottler[any])
 				t.TryAcquirePermit()

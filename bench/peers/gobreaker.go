@@ -14,7 +14,7 @@ func gobreakers() []Subject {
 				return gobreakerExecute(gobreaker.NewCircuitBreaker[struct{}](gobreakerSettings(job)))
 			},
 			Lacks: map[Row]string{SlowTracking: noSlowRule},
-			New: func(int) any {
+			New: func() any {
 				return gobreaker.NewCircuitBreaker[struct{}](gobreakerSettings(JobOf(ClosedSuccess)))
 			},
 			Use: func(b any) {

@@ -24,7 +24,7 @@ func gozeros() []Subject {
 			Impl: "go-zero", API: "do", Module: gozeroModule,
 			Build: func(Job) Instance { return gozeroDo(gozeroBreaker()) },
 			Lacks: viaDo, ByChance: true, Unlimited: noHalfOpen,
-			New: func(int) any { return gozeroBreaker() },
+			New: func() any { return gozeroBreaker() },
 			Use: func(b any) { _ = b.(breaker.Breaker).Do(func() error { return nil }) },
 		},
 		{

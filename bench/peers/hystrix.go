@@ -20,7 +20,7 @@ func hystrixes() []Subject {
 		},
 		Leaks: "returns a ticket after the caller is released, so that healthy calls fail with max concurrency",
 		Slots: true,
-		New:   func(int) any { return hystrixCommand(JobOf(ClosedSuccess)) },
+		New:   func() any { return hystrixCommand(JobOf(ClosedSuccess)) },
 		Use:   func(name any) { _ = hystrix.Do(name.(string), func() error { return nil }, nil) },
 	}}
 }

@@ -24,7 +24,7 @@ type Use string
 const (
 	Idle      Use = "idle"      // made, never used
 	Called    Use = "called"    // 20 calls by one goroutine
-	Contended Use = "contended" // used by 16 goroutines per core for 100 ms
+	Contended Use = "contended" // used by 16 goroutines per core at once for 5 ms
 )
 
 // most bounds the heap of one measurement.
@@ -58,15 +58,15 @@ func Memory(s Subject, n int, use Use) (Footprint, error) {
 func (s Subject) footprint(n int, use Use) Footprint {
 	// What the first breaker and the first goroutines of a program make is not
 	// the breakers' own.
-	first := s.New(-1)
+	first := s.New()
 	s.Use(first)
 	if use == Contended {
-		s.contend(first, contention/4)
+		s.contend(first, contention)
 	}
 	breakers := make([]any, n)
 	before, gcBefore := settled()
 	for i := range breakers {
-		breakers[i] = s.New(i)
+		breakers[i] = s.New()
 	}
 	for _, b := range breakers {
 		switch use {
@@ -95,7 +95,7 @@ func (s Subject) footprint(n int, use Use) Footprint {
 }
 
 // contention is how long a contended breaker is used.
-const contention = 100 * time.Millisecond
+const contention = 5 * time.Millisecond
 
 func (s Subject) contend(breaker any, runFor time.Duration) {
 	var all sync.WaitGroup

@@ -17,7 +17,7 @@ func mercaris() []Subject {
 			Build:     func(job Job) Instance { return mercariDo(mercariBreaker(job)) },
 			Lacks:     map[Row]string{RefusedHalfOpen: noLimit, SlowTracking: noSlowRule},
 			Unlimited: noLimit,
-			New:       func(int) any { return mercariBreaker(JobOf(ClosedSuccess)) },
+			New:       func() any { return mercariBreaker(JobOf(ClosedSuccess)) },
 			Use: func(b any) {
 				cb := b.(*circuitbreaker.CircuitBreaker)
 				cb.Ready()

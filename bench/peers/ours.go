@@ -22,7 +22,7 @@ func ours() []Subject {
 			Impl: "ours", API: "acquire", Module: ourModule,
 			Build: func(job Job) Instance { return ticketInstance(matched(job)) },
 			Lacks: map[Row]string{DoClosure: otherForm},
-			New:   func(int) any { return matched(JobOf(ClosedSuccess)) },
+			New:   func() any { return matched(JobOf(ClosedSuccess)) },
 			Use:   func(b any) { acquireDone(b.(*atomicbreaker.Breaker), nil) },
 		},
 		{
@@ -47,7 +47,7 @@ func ours() []Subject {
 				ErrorReturned: "the defaults trip", DoClosure: otherForm, SlowTracking: timed,
 			},
 			Unlimited: "differs from impl=ours in its trip rules only",
-			New:       func(int) any { return atomicbreaker.MustNew(atomicbreaker.Config{}) },
+			New:       func() any { return atomicbreaker.MustNew(atomicbreaker.Config{}) },
 			Use:       func(b any) { acquireDone(b.(*atomicbreaker.Breaker), nil) },
 		},
 		{

@@ -20,7 +20,7 @@ func oxies() []Subject {
 		Ramps:     true,
 		Lacks:     map[Row]string{DoClosure: "has no wrapper form: it is an http.Handler"},
 		Unlimited: "limits no probes: recovering admits a share that grows with time",
-		New: func(int) any {
+		New: func() any {
 			return oxyBreaker(JobOf(ClosedSuccess), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		},
 		Use: func(b any) { b.(*cbreaker.CircuitBreaker).ServeHTTP(&oxyWriter{}, oxyRequest) },

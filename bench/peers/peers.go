@@ -123,7 +123,7 @@ type Subject struct {
 	// New makes a bare breaker, closed and unused, for measuring memory, and Use
 	// makes a successful call through it. Both are nil where another API of
 	// the same library has them.
-	New func(i int) any
+	New func() any
 	Use func(breaker any)
 }
 
@@ -152,11 +152,11 @@ func (s Subject) Version() string {
 	return ""
 }
 
-// Subjects returns every subject, ours first.
+// Subjects returns every subject: ours, our twins behind a lock, the rivals.
 func Subjects() []Subject {
 	var all []Subject
 	for _, of := range []func() []Subject{
-		ours, gobreakers, failsafes, cep21s, mercaris, hystrixes, rubyists, eapaches,
+		ours, twins, gobreakers, failsafes, cep21s, mercaris, hystrixes, rubyists, eapaches,
 		gozeros, aegises, sentinels, oxies, bytedances, autobreakers,
 	} {
 		all = append(all, of()...)

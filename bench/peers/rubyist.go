@@ -17,7 +17,7 @@ func rubyists() []Subject {
 			Build:     func(job Job) Instance { return rubyistCall(rubyistBreaker(job)) },
 			Lacks:     map[Row]string{RefusedHalfOpen: unlimited, SlowTracking: noSlowRule},
 			Unlimited: unlimited,
-			New:       func(int) any { return rubyistBreaker(JobOf(ClosedSuccess)) },
+			New:       func() any { return rubyistBreaker(JobOf(ClosedSuccess)) },
 			Use: func(b any) {
 				cb := b.(*circuit.Breaker)
 				cb.Ready()

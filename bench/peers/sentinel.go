@@ -21,7 +21,7 @@ func sentinels() []Subject {
 			Impl: "sentinel", API: "breaker-slots", Module: sentinelModule,
 			Build: func(job Job) Instance { return sentinelInstance(job, sentinelBreakerChain()) },
 			Lacks: map[Row]string{DoClosure: noWrapper},
-			New:   func(int) any { return sentinelResource(JobOf(ClosedSuccess)) },
+			New:   func() any { return sentinelResource(JobOf(ClosedSuccess)) },
 			Use: func(name any) {
 				if e, blocked := sentinel.Entry(name.(string), sentinel.WithSlotChain(sentinelBreakerChain())); blocked == nil {
 					e.Exit()

@@ -19,7 +19,7 @@ import (
 // twins behind a lock, the breaker most used, the one of the largest library and
 // the one that does least.
 var tailed = []string{
-	"impl=ours/api=acquire", "impl=ours/api=do",
+	"impl=ours/api=acquire", "impl=ours/api=do", "impl=mutex/api=acquire", "impl=rwmutex/api=acquire",
 	"impl=gobreaker/api=execute", "impl=failsafe/api=permit", "impl=eapache/api=run",
 }
 
@@ -141,11 +141,17 @@ func memory(fs *flag.FlagSet) func(func(*benchfmt.Result)) error {
 }
 
 func memoryOf(s peers.Subject, emit func(*benchfmt.Result)) error {
-	for _, n := range []int{1, 1000, 100_000} {
-		for _, use := range []peers.Use{peers.Idle, peers.Called, peers.Contended} {
-			if use == peers.Contended && n > 1 {
-				continue // 100 ms for each
-			}
+	for _, c := range []struct {
+		n    int
+		uses []peers.Use
+	}{
+		{1, []peers.Use{peers.Idle, peers.Called}},
+		{400, []peers.Use{peers.Contended}}, // enough of them that the goroutines' own memory is lost among theirs
+		{1000, []peers.Use{peers.Idle, peers.Called}},
+		{100_000, []peers.Use{peers.Idle, peers.Called}},
+	} {
+		n := c.n
+		for _, use := range c.uses {
 			f, err := peers.Memory(s, n, use)
 			if errors.Is(err, peers.ErrTooLarge) {
 				continue

@@ -69,11 +69,12 @@ func (s *Set) Add(r *benchfmt.Result) {
 		proc = "1"
 	}
 	for _, v := range r.Values {
-		k := sampleKey{name, proc, v.Unit}
+		value, unit := benchunit.Tidy(v.Value, v.Unit) // the reader leaves zeros as they are
+		k := sampleKey{name, proc, unit}
 		if _, seen := s.samples[k]; !seen {
 			s.order = append(s.order, k)
 		}
-		s.samples[k] = append(s.samples[k], v.Value)
+		s.samples[k] = append(s.samples[k], value)
 	}
 }
 
@@ -156,6 +157,9 @@ func scaled(v float64, unit string) string {
 
 // duration shows seconds in ns, us, ms or s.
 func duration(sec float64) string {
+	if sec == 0 {
+		return "0"
+	}
 	for _, u := range []struct {
 		of   float64
 		name string
