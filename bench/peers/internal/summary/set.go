@@ -78,6 +78,9 @@ func (s *Set) Add(r *benchfmt.Result) {
 	}
 }
 
+// Empty reports whether there are no results.
+func (s *Set) Empty() bool { return len(s.order) == 0 }
+
 // Config returns a value of the results' file configuration, such as cpu.
 func (s *Set) Config(key string) string { return s.config[key] }
 
