@@ -42,11 +42,11 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 				return b.passThrough(), nil
 			}
 			b.ring.Count(countRefusedHalfOpen)
-			return Ticket{}, b.errProbes
+			return Ticket{}, &b.refused[refusedProbe]
 		}
-		now := b.clock.Now()
+		now := b.cfg.Clock.Now()
 		if w.inFlight() == 0 {
-			raise(&b.heard, int64(now)) // before the word: an idle hour is not a hung probe
+			raise(&b.heard, int64(now)) // [E5 publish] before the word: an idle hour is not a hung probe
 		}
 		// The cut is read before the admission: if a cut comes between, this
 		// probe counts as sent before it, which is the safe side.
@@ -75,7 +75,8 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 // and then into the word.
 func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	gen := t.claim.generation()
-	now := b.clock.Now()
+	defer b.tellAll()
+	now := b.cfg.Clock.Now()
 	latency := now - t.start
 	slow := latency >= b.slowAt
 	if b.giveUp(now) || b.load().generation() != gen {
@@ -184,13 +185,14 @@ func (b *Breaker) close(w word) bool {
 	if !b.swap(w, next) {
 		return false
 	}
-	b.changed(w, next, ReasonRecovered, b.episode(w.generation()), b.clock.Now())
+	b.changed(w, next, ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
 	return true
 }
 
 // returnProbe gives a probe's place back without a verdict.
 func (b *Breaker) returnProbe(t *Ticket, counter int) {
-	now := b.clock.Now()
+	defer b.tellAll()
+	now := b.cfg.Clock.Now()
 	b.giveUp(now)
 	for {
 		w := b.load()
@@ -210,6 +212,7 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 
 // silentSince is where silence is counted from: entering half-open, the last
 // verdict, or the admission that found nobody in flight, whichever is last.
+// [E5 observe] Read after the word that shows somebody in flight.
 func (b *Breaker) silentSince() time.Duration {
 	return time.Duration(max(b.since.Load(), b.heard.Load()))
 }
@@ -226,7 +229,7 @@ func (b *Breaker) giveUp(now time.Duration) bool {
 }
 
 // tickHalfOpen closes, gives up or lets one more in, and returns when to look
-// again; zero if nothing is in flight, was refused or has been seen.
+// again; never if nothing is in flight, was refused or has been seen.
 func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	gen := w.generation()
 	quiet := b.cfg.Recovery.Quiet
@@ -262,7 +265,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	}
 	b.ticking = w.inFlight() > 0 || alive || b.full.Load() == markOf(gen)
 	if !b.ticking {
-		return 0
+		return never
 	}
 	next := since + time.Duration(tick+1)*quiet
 	if w.inFlight() > 0 {

@@ -65,7 +65,7 @@ func (b *Breaker) Snapshot() Snapshot {
 	var w word
 	for range 8 { // until no change comes between; what is tagged is right even then
 		w = b.load()
-		now := b.clock.Now()
+		now := b.cfg.Clock.Now()
 		why, _ := b.reason.get(w.generation())
 		s = Snapshot{
 			Name: b.cfg.Name, State: w.state(), Mode: w.mode(), Generation: w.generation(),
@@ -143,7 +143,7 @@ func (b *Breaker) rolling(w word, now time.Duration) Counts {
 func (b *Breaker) shown(w word) Counts {
 	switch w.phase() {
 	case phaseClosed:
-		return b.rolling(w, b.clock.Now())
+		return b.rolling(w, b.cfg.Clock.Now())
 	case phaseHalfOpen:
 		return b.episode(w.generation())
 	}
@@ -159,7 +159,7 @@ func (b *Breaker) RetryAfter() time.Duration {
 	if w.phase() != phaseOpen {
 		return 0
 	}
-	return b.retryAfter(w, b.clock.Now())
+	return b.retryAfter(w, b.cfg.Clock.Now())
 }
 
 func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {

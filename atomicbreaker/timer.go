@@ -34,6 +34,7 @@ func (b *Breaker) onTimer() {
 	if b.running.Add(1) != 1 {
 		return
 	}
+	defer b.tellAll() // with the work free for the next timer: a listener may be slow
 	for {
 		running := b.running.Load()
 		for {
@@ -52,24 +53,25 @@ func (b *Breaker) onTimer() {
 	}
 }
 
-// arm sets the timer to an instant; zero stops it.
+// never is an instant that the timer is not set for.
+const never time.Duration = 1<<63 - 1
+
 func (b *Breaker) arm(at time.Duration) {
-	if at == 0 {
+	if at == never {
 		b.timer.Stop()
 		return
 	}
-	b.timer.Reset(max(at-b.clock.Now(), 0))
+	b.timer.Reset(max(at-b.cfg.Clock.Now(), 0))
 }
 
-// work does what is due and returns the instant of what is due next, zero if
-// nothing is.
+// work does what is due and returns the instant of what is due next.
 func (b *Breaker) work() time.Duration {
 	if b.ring.Crowded() {
 		b.ring.Grow()
 	}
 	for {
-		w, now := b.load(), b.clock.Now()
-		var next time.Duration
+		w, now := b.load(), b.cfg.Clock.Now()
+		next := never
 		switch {
 		case w.mode() == ForcedOpen:
 		case w.phase() == phaseOpen:
@@ -94,7 +96,7 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 	if now < end {
 		return end
 	}
-	b.toHalfOpen(w, w.to(phaseHalfOpen, b.firstProbe), ReasonCooldown)
+	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown)
 	return now
 }
 

@@ -18,7 +18,7 @@ import (
 //	deadline = now + cooldown        the last outage, and probes at once
 type opening struct {
 	since     atomic.Int64 // instant of the last change of state
-	trippedAt atomic.Int64 // instant of the last change from closed to open
+	trippedAt atomic.Int64 // instant at which this outage began
 	openedAt  atomic.Int64 // instant of the last change to open
 	cool      tagged       // cooldown of this opening, before jitter
 	wait      tagged       // and after
@@ -37,7 +37,7 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		if w.generation() != gen || w.phase() == phaseOpen || w.forced() {
 			return false
 		}
-		now := b.clock.Now()
+		now := b.cfg.Clock.Now()
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
 		}
@@ -60,21 +60,34 @@ func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wa
 		b.wait.v.CompareAndSwap(wait, tag(gen, uint64(draw.spread(length, after))))
 }
 
+// publishForcing writes what the next reopening goes by if the breaker is
+// forced open from w: an outage that begins, or goes on.
+func (b *Breaker) publishForcing(w word, gen uint32, now time.Duration, cool uint64) bool {
+	length := uint64(b.cfg.Cooldown.Min)
+	if w.phase() != phaseHalfOpen {
+		raise(&b.trippedAt, int64(now))
+	} else if sameGeneration(cool, w.generation()-1) {
+		length = cool & taggedMax
+	}
+	return b.cool.v.CompareAndSwap(cool, tag(gen, length))
+}
+
 // ageShare is the part of an outage's age that a cooldown lasts: its end is
 // noticed at most an eighth late.
 const ageShare = 8
 
-// cooldown is the length of the cooldown that begins now, before jitter. last
-// is the word of the last one.
+// cooldown is the length of the cooldown that begins now, before jitter; last
+// is cool as it was.
 func (b *Breaker) cooldown(w word, now time.Duration, last uint64) time.Duration {
 	c := &b.cfg.Cooldown
 	if w.phase() != phaseHalfOpen {
 		return c.Min
 	}
 	var length time.Duration
-	if c.Factor == 0 {
+	switch {
+	case c.Factor == 0:
 		length = (now - time.Duration(b.trippedAt.Load())) / ageShare
-	} else {
+	case sameGeneration(last, w.generation()-1):
 		// Factor is at most 16 and the last length 24 hours: no overflow.
 		length = time.Duration(float64(last&taggedMax) * c.Factor)
 	}
@@ -99,7 +112,7 @@ func (j *jitter) spread(length, after time.Duration) time.Duration {
 	if !j.drawn {
 		j.drawn, j.at = true, j.b.cfg.Rand()
 	}
-	if after > length {
+	if after > 0 && after >= length {
 		return after + time.Duration(float64(after)*(c.Jitter*j.at))
 	}
 	return max(after, time.Duration(float64(length)*(1-c.Jitter+2*c.Jitter*j.at)))
@@ -122,7 +135,7 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason) bool {
 	if !b.swap(w, next) {
 		return false
 	}
-	b.changed(w, next, why, Counts{}, b.clock.Now())
+	b.changed(w, next, why, Counts{}, b.cfg.Clock.Now())
 	return true
 }
 
@@ -131,17 +144,21 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason) bool {
 func (b *Breaker) changed(w, next word, why Reason, c Counts, now time.Duration) {
 	from, to := w.state(), next.state()
 	if from != to {
+		last := b.since.Load()
 		raise(&b.since, int64(now))
 		b.reason.update(next.generation(), func(uint64, bool) uint64 { return uint64(why) })
 		switch {
 		case to == StateOpen:
 			b.opened.Add(1)
 		case from == StateOpen:
-			b.timeOpen.Add(int64(now) - b.openedAt.Load())
+			b.timeOpen.Add(max(int64(now)-last, 0))
 		}
 	}
+	if why == ReasonProbeTimeout {
+		b.abandoned.Add(uint64(w.inFlight()))
+	}
 	b.kick()
-	b.announce(next.generation(), from == to, Transition{
+	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})
 }

@@ -39,11 +39,11 @@ const (
 // layout is the widths that depend on a ring's options.
 type layout struct {
 	countMask   uint64 // the count of a cell; index and asleep of an epoch
-	numberShift uint
 	numberMask  uint64 // in place
-	freshOne    uint64
-	freshMask   uint64 // in place
-	genShift    uint
+	genMask     uint64 // after shifting
+	numberShift uint8
+	freshShift  uint8
+	genShift    uint8
 	buckets     uint64
 	head        uint64 // words of a stripe before its cells
 	cells       uint64 // of a bucket: one for each kind that is kept
@@ -54,15 +54,15 @@ func newLayout(buckets int, maxCount uint64, head, cells int) layout {
 	numberBits := bits.Len(uint(2 * buckets))
 	l := layout{
 		countMask:   1<<countBits - 1,
-		numberShift: uint(countBits),
+		numberShift: uint8(countBits),
+		freshShift:  uint8(countBits + numberBits),
+		genShift:    uint8(countBits + numberBits + freshBits),
 		buckets:     uint64(buckets),
 		head:        uint64(head),
 		cells:       uint64(cells),
 	}
 	l.numberMask = (1<<numberBits - 1) << l.numberShift
-	l.freshOne = 1 << (countBits + numberBits)
-	l.freshMask = (1<<freshBits - 1) * l.freshOne
-	l.genShift = uint(countBits + numberBits + freshBits)
+	l.genMask = 1<<(64-l.genShift) - 1
 	return l
 }
 
@@ -73,25 +73,30 @@ func (l *layout) at(tag, number uint64) Epoch {
 	return Epoch(tag | number<<l.numberShift&l.numberMask | index<<indexShift)
 }
 
-func (l *layout) tag(e Epoch) uint64 {
-	return uint64(e) >> (l.genShift - freshBits) << (l.genShift - freshBits)
+func (l *layout) tag(e Epoch) uint64       { return uint64(e) >> l.freshShift << l.freshShift }
+func (l *layout) stamp(e Epoch) uint64     { return uint64(e) &^ l.countMask }
+func (l *layout) genTag(gen uint32) uint64 { return uint64(gen) << l.genShift }
+
+func (l *layout) nextFresh(tag uint64) uint64 {
+	const mask = 1<<freshBits - 1
+	fresh := tag >> l.freshShift & mask
+	return tag&^(mask<<l.freshShift) | (fresh+1)&mask<<l.freshShift
 }
-func (l *layout) stamp(e Epoch) uint64      { return uint64(e) &^ l.countMask }
-func (l *layout) genTag(gen uint32) uint64  { return uint64(gen) << l.genShift }
-func (l *layout) nextFresh(t uint64) uint64 { return t&^l.freshMask | (t+l.freshOne)&l.freshMask }
 
 // Belongs reports whether e is of generation gen, live or asleep.
 func (l *layout) Belongs(e Epoch, gen uint32) bool {
-	return (uint64(e)^l.genTag(gen))>>l.genShift == 0
+	return uint64(e)>>(l.genShift&63) == uint64(gen)&l.genMask
 }
 
 func (e Epoch) asleep() bool { return e&asleepBit != 0 }
 func (e Epoch) index() int   { return int(e >> indexShift & (1<<indexBits - 1)) }
 
-// before returns the epoch of the bucket that came k buckets before e.
-func (l *layout) before(e Epoch, k uint64) Epoch {
-	number := (uint64(e) - k<<l.numberShift) & l.numberMask
-	slot := (uint64(e.index())-l.head)/l.cells + l.buckets - k
-	index := l.head + slot%l.buckets*l.cells
-	return Epoch(l.tag(e) | number | index<<indexShift)
+// before returns the epoch of the bucket before e's.
+func (l *layout) before(e Epoch) Epoch {
+	number := (uint64(e) - 1<<(l.numberShift&63)) & l.numberMask
+	index := uint64(e.index())
+	if index == l.head {
+		index += l.buckets * l.cells
+	}
+	return Epoch(uint64(e)&^(l.numberMask|l.countMask) | number | (index-l.cells)<<indexShift)
 }

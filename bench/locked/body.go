@@ -149,6 +149,20 @@ func (b *body) judge(ctx context.Context, err error) ending {
 	return endingOf(o)
 }
 
+// bounded derives the context of a probe, which ends at the probe's deadline.
+func (b *body) bounded(ctx context.Context) (context.Context, func()) {
+	timeout := b.rules.recovery.ProbeTimeout
+	if clock.Real(b.rules.clock) {
+		return context.WithTimeout(ctx, timeout)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := b.rules.clock.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
+
 // checkOutcome panics on an outcome that there is not.
 func checkOutcome(o atomicbreaker.Outcome) {
 	if o > atomicbreaker.Ignored {

@@ -352,9 +352,15 @@ func TestDo(t *testing.T) {
 		}
 		r.probing()
 		if err := r.Do(context.Background(), func(inner context.Context) error {
-			if _, bounded := inner.Deadline(); !bounded {
+			if inner.Err() != nil {
+				t.Error(inner.Err())
+			}
+			r.clock.Advance(30 * time.Second)
+			if context.Cause(inner) != context.DeadlineExceeded {
 				t.Error("a probe without a deadline")
 			}
+			r.clock.Advance(30 * time.Second)
+			r.want(halfOpen)
 			if err := r.Do(context.Background(), nothing); !errors.Is(err, atomicbreaker.ErrProbeLimit) {
 				t.Error(err)
 			}

@@ -98,6 +98,7 @@ func (m *machine) start(r rules) {
 	if m.mode == atomicbreaker.ForcedOpen {
 		m.state = atomicbreaker.StateOpen
 		m.trippedAt, m.cool = m.made, r.cooldown.Min
+		m.totals.opened = 1
 	}
 }
 
@@ -286,7 +287,10 @@ func (m *machine) open(why atomicbreaker.Reason, counts atomicbreaker.Counts, fl
 
 func (m *machine) startCooldown(floor, now time.Duration) {
 	c := m.rules.cooldown
-	random := m.rules.rand()
+	random := 0.0
+	if c.Jitter > 0 {
+		random = m.rules.rand()
+	}
 	wait := time.Duration(float64(m.cool) * (1 - c.Jitter + 2*c.Jitter*random))
 	floor = min(floor, c.Max)
 	m.deadline = now + max(wait, floor+time.Duration(float64(floor)*c.Jitter*random))

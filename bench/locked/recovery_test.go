@@ -514,3 +514,17 @@ func TestStrictLimitWithAProbeDeadline(t *testing.T) {
 		r.want(closed)
 	})
 }
+
+func TestSilenceAfterACutAdmitsBeyondThoseInFlight(t *testing.T) {
+	each(t, config{}, func(t *testing.T, r *rig) {
+		r.probing()
+		r.succeed(1)
+		settle(r.flight(3, 0)[:1], atomicbreaker.Success)
+		r.flight(2, 0)
+		r.fail(5)
+		r.window(2, 4)
+		r.refuse(atomicbreaker.ErrProbeLimit)
+		r.clock.Advance(time.Second)
+		r.window(5, 4)
+	})
+}

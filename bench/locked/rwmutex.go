@@ -112,7 +112,7 @@ func (b *RWMutex) Do(ctx context.Context, f func(context.Context) error) error {
 	}
 	inner := ctx
 	if c.standing == probe {
-		bounded, cancel := context.WithTimeout(ctx, b.rules.recovery.ProbeTimeout)
+		bounded, cancel := b.bounded(ctx)
 		defer cancel()
 		inner = bounded
 	}

@@ -486,3 +486,33 @@ func TestClassification(t *testing.T) {
 		})
 	}
 }
+
+func TestFirstOutcomeOfANewGenerationGoesToItsOwnBucket(t *testing.T) {
+	each(t, config{}, func(t *testing.T, r *rig) {
+		r.succeed(1) // the window wakes in bucket 0
+		r.Trip()
+		r.clock.Advance(9500 * ms)
+		r.Reset()
+		r.fail(1) // in bucket 9, before any timer has run
+		r.clock.Advance(9500*ms - 1)
+		if got := r.Snapshot().Rolling.Calls; got != 1 {
+			t.Errorf("%d calls before the end of the window", got)
+		}
+		r.clock.Advance(1)
+		if got := r.Snapshot().Rolling.Calls; got != 0 {
+			t.Errorf("%d calls after it", got)
+		}
+	})
+}
+
+func TestPredicateTripsOnlyTheGenerationThatItWasAskedAbout(t *testing.T) {
+	var meanwhile func()
+	each(t, config{ReadyToTrip: func(atomicbreaker.Counts) bool { meanwhile(); return true }}, func(t *testing.T, r *rig) {
+		meanwhile = r.Reset
+		r.fail(1)
+		r.want(closed)
+		meanwhile = func() { r.SetMode(atomicbreaker.ForcedClosed) }
+		r.fail(1)
+		r.want(closed)
+	})
+}
