@@ -58,8 +58,11 @@ func run(args []string, out io.Writer) error {
 	fs := flag.NewFlagSet("measure "+args[0], flag.ContinueOnError)
 	raw := fs.Bool("bench", false, "print lines in the format of Go benchmarks instead of tables")
 	measure := t.flags(fs)
+	fs.SetOutput(io.Discard) // one line of our own says what is wrong
 	if err := fs.Parse(args[1:]); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(os.Stderr)
+			fs.Usage()
 			return err
 		}
 		return fmt.Errorf("%w: see measure %s -h", err, args[0])

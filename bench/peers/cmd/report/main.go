@@ -38,8 +38,11 @@ func run(args []string, out io.Writer) error {
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	command := fs.String("command", "go test -bench", "the `command` to name as the one that measured")
 	commit := fs.String("commit", "", "the `commit` to name as the one measured (default: the checkout's)")
+	fs.SetOutput(io.Discard) // one line of our own says what is wrong
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(os.Stderr)
+			fs.Usage()
 			return err
 		}
 		return fmt.Errorf("%w: see report -h", err)

@@ -122,7 +122,9 @@ func (s *Set) WriteCalls(w io.Writer) error {
 func (s *Set) callLine(t *table, r peers.Row, subject peers.Subject, loads []load, ref load) {
 	name, label := callName(r, subject), subject.Impl+" "+subject.API
 	if why, lacks := subject.Lacks[r]; lacks {
-		t.say(label, "n/a: "+why)
+		if subject.Rival() { // ours say it in the rows that they do
+			t.say(label, "n/a: "+why)
+		}
 		return
 	}
 	if _, ok := s.at(name, ref, perOp); !ok {
@@ -138,11 +140,25 @@ func (s *Set) callLine(t *table, r peers.Row, subject peers.Subject, loads []loa
 	t.add(label, append(s.cells(name, loads),
 		s.worst(name, loads, "B/op"), s.worst(name, loads, "allocs/op"),
 		s.ratio(name, ref, floor), s.ratio(name, ref, counterpart))...)
-	for _, l := range loads {
-		if m, ok := s.at(name, l, "admitted-%"); ok {
-			t.note("%s at %v admitted %.3g %% of the calls", label, l, m.Median())
-		}
+	if lo, hi, ok := s.admitted(name, loads); ok {
+		t.note("%s admitted %.3g to %.3g %% of the calls", label, lo, hi)
 	}
+}
+
+// admitted is the range of the share of calls that were admitted where not none
+// or not all were.
+func (s *Set) admitted(name string, loads []load) (lo, hi float64, ok bool) {
+	for _, l := range loads {
+		m, has := s.at(name, l, "admitted-%")
+		if !has {
+			continue
+		}
+		if !ok {
+			lo, hi = m.Median(), m.Median()
+		}
+		lo, hi, ok = min(lo, m.Median()), max(hi, m.Median()), true
+	}
+	return lo, hi, ok
 }
 
 // worst is the largest median of a unit over all loads.
