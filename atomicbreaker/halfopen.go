@@ -42,11 +42,11 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 				return b.passThrough(), nil
 			}
 			b.ring.Count(countRefusedHalfOpen)
-			return Ticket{}, b.errProbes
+			return Ticket{}, &b.refused[refusedProbe]
 		}
-		now := b.clock.Now()
+		now := b.cfg.Clock.Now()
 		if w.inFlight() == 0 {
-			raise(&b.heard, int64(now)) // before the word: an idle hour is not a hung probe
+			raise(&b.heard, int64(now)) // [E5 publish] before the word: an idle hour is not a hung probe
 		}
 		// The cut is read before the admission: if a cut comes between, this
 		// probe counts as sent before it, which is the safe side.
@@ -59,8 +59,8 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 		if next.inFlight() >= next.window() {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}
-		if w.inFlight() == 0 {
-			b.kick()
+		if w.inFlight() == 0 || next.inFlight() >= next.window() && now-b.silentSince() >= b.cfg.Recovery.Quiet {
+			b.kick() // in the second case the silence may have made a place already
 		}
 		return Ticket{
 			breaker: b,
@@ -75,8 +75,9 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 // and then into the word.
 func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	gen := t.claim.generation()
-	now := b.clock.Now()
-	latency := now - t.start
+	defer b.tellAll()
+	now := b.cfg.Clock.Now()
+	latency := max(now-t.start, 0) // a clock that steps back counts as one that stands
 	slow := latency >= b.slowAt
 	if b.giveUp(now) || b.load().generation() != gen {
 		b.ring.Count(countLate)
@@ -180,17 +181,13 @@ func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
 
 // close ends half-open well.
 func (b *Breaker) close(w word) bool {
-	next := w.to(phaseClosed, 0)
-	if !b.swap(w, next) {
-		return false
-	}
-	b.changed(w, next, ReasonRecovered, b.episode(w.generation()), b.clock.Now())
-	return true
+	return b.move(w, w.to(phaseClosed, 0), ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
 }
 
 // returnProbe gives a probe's place back without a verdict.
 func (b *Breaker) returnProbe(t *Ticket, counter int) {
-	now := b.clock.Now()
+	defer b.tellAll()
+	now := b.cfg.Clock.Now()
 	b.giveUp(now)
 	for {
 		w := b.load()
@@ -204,12 +201,13 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 	}
 	b.ring.Count(counter)
 	if counter == countIgnored {
-		b.lastProbe.Store(uint64(now-t.start)<<2 | uint64(Ignored+1))
+		b.lastProbe.Store(uint64(max(now-t.start, 0))<<2 | uint64(Ignored+1))
 	}
 }
 
 // silentSince is where silence is counted from: entering half-open, the last
 // verdict, or the admission that found nobody in flight, whichever is last.
+// [E5 observe] Read after the word that shows somebody in flight.
 func (b *Breaker) silentSince() time.Duration {
 	return time.Duration(max(b.since.Load(), b.heard.Load()))
 }
@@ -226,7 +224,7 @@ func (b *Breaker) giveUp(now time.Duration) bool {
 }
 
 // tickHalfOpen closes, gives up or lets one more in, and returns when to look
-// again; zero if nothing is in flight, was refused or has been seen.
+// again; never if nothing is in flight, was refused or has been seen.
 func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	gen := w.generation()
 	quiet := b.cfg.Recovery.Quiet
@@ -262,14 +260,14 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	}
 	b.ticking = w.inFlight() > 0 || alive || b.full.Load() == markOf(gen)
 	if !b.ticking {
-		return 0
+		return never
 	}
 	next := since + time.Duration(tick+1)*quiet
 	if w.inFlight() > 0 {
 		next = min(next, start+b.cfg.Recovery.ProbeTimeout)
 	}
-	if w.inFlight() >= w.window() {
-		next = min(next, silence(start, b.raisedAt, quiet, b.pace))
+	if place := silence(start, b.raisedAt, quiet, b.pace); place > now { // whoever fills the window later
+		next = min(next, place)
 	}
 	return next
 }

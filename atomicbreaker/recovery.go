@@ -41,13 +41,16 @@ const (
 
 // recovery is the rule by which probes are judged.
 type recovery struct {
-	probes, successes, concurrent int // the classic rule, if probes is not 0
+	probes, successes, concurrent int16 // the classic rule, if probes is not 0
 
 	// weight is what a success takes from the tally; a failure adds the rest
 	// of tallyOne. The tally is a CUSUM (Page 1954) whose drift changes its sign
 	// at the trip share T: weight = round(16 T), within 1 to 15.
-	weight int
+	weight int16
 }
+
+// firstWindow is the window that half-open begins with.
+func (r *recovery) firstWindow() int { return max(int(r.concurrent), 1) }
 
 func newRecovery(c Config) recovery {
 	t := c.FailureRate
@@ -56,8 +59,8 @@ func newRecovery(c Config) recovery {
 	}
 	r := c.Recovery
 	return recovery{
-		probes: r.Probes, successes: r.Successes, concurrent: r.Concurrent,
-		weight: min(max(int(tallyOne*t+0.5), 1), tallyOne-1),
+		probes: int16(r.Probes), successes: int16(r.Successes), concurrent: int16(r.Concurrent),
+		weight: min(max(int16(tallyOne*t+0.5), 1), tallyOne-1),
 	}
 }
 
@@ -122,7 +125,7 @@ func (r *recovery) judge(e evidence, used, window int, failed, slow bool) (evide
 		return r.failure(e)
 	}
 	e.alive = true
-	e.tally = uint8(max(0, int(e.tally)-r.weight))
+	e.tally = uint8(max(0, int(e.tally)-int(r.weight)))
 	if 2*used < window {
 		return e, effect{} // grow only a window that is in use
 	}
@@ -144,8 +147,9 @@ func (r *recovery) failure(e evidence) (evidence, effect) {
 	if !e.alive && e.cut == 0 {
 		return e, effect{verdict: reopen} // the first verdict is a single call
 	}
-	tally := int(e.tally) + tallyOne - r.weight
-	if tally < netFailures*(tallyOne-r.weight) {
+	weight := tallyOne - int(r.weight)
+	tally := int(e.tally) + weight
+	if tally < netFailures*weight {
 		e.tally = uint8(tally)
 		return e, effect{}
 	}
@@ -186,12 +190,12 @@ func (r *recovery) judgeTrial(t trial, failed bool) (trial, effect) {
 	} else {
 		t.succeeded++
 	}
-	switch settled := int(t.succeeded + t.failed); {
-	case int(t.succeeded) >= r.successes:
+	switch probes, successes := uint16(r.probes), uint16(r.successes); {
+	case t.succeeded >= successes:
 		e.verdict = recovered
-	case int(t.failed) > r.probes-r.successes:
+	case t.failed > probes-successes:
 		e.verdict = reopen
-	case settled > r.probes-r.concurrent:
+	case t.succeeded+t.failed > probes-uint16(r.concurrent):
 		e.grow = -1
 	}
 	return t, e

@@ -65,17 +65,16 @@ func (b *Breaker) Snapshot() Snapshot {
 	var w word
 	for range 8 { // until no change comes between; what is tagged is right even then
 		w = b.load()
-		now := b.clock.Now()
-		why, _ := b.reason.get(w.generation())
+		now := b.cfg.Clock.Now()
 		s = Snapshot{
 			Name: b.cfg.Name, State: w.state(), Mode: w.mode(), Generation: w.generation(),
-			At: now, Since: time.Duration(b.since.Load()), Reason: Reason(why),
+			At: now, Since: time.Duration(b.since.Load()), Reason: Reason(b.reason.Load()),
 			RetryAfter: b.retryAfter(w, now),
 			TimeOpen:   time.Duration(b.timeOpen.Load()),
 			Opened:     b.opened.Load(),
 		}
 		if w.phase() == phaseOpen {
-			s.TimeOpen += max(now-s.Since, 0)
+			s.TimeOpen += max(now-time.Duration(b.openedAt.Load()), 0)
 		}
 		if w.phase() == phaseClosed {
 			s.Rolling = b.rolling(w, now)
@@ -91,6 +90,7 @@ func (b *Breaker) Snapshot() Snapshot {
 	if p := b.lastProbe.Load(); p != 0 {
 		s.LastProbe = LastProbe{Settled: true, Outcome: Outcome(p&3 - 1), Latency: time.Duration(p >> 2)}
 	}
+	s.TimeOpen = time.Duration(highest(&b.seen.timeOpen, uint64(s.TimeOpen)))
 	b.fillTotals(&s)
 	return s
 }
@@ -136,6 +136,7 @@ func (b *Breaker) rolling(w word, now time.Duration) Counts {
 	if !b.ring.Belongs(e, w.generation()) {
 		return Counts{}
 	}
+	now = max(now, time.Duration(b.turned.Load()))
 	return countsOf(b.ring.SumAt(e, b.bucketNumber(now)))
 }
 
@@ -143,7 +144,7 @@ func (b *Breaker) rolling(w word, now time.Duration) Counts {
 func (b *Breaker) shown(w word) Counts {
 	switch w.phase() {
 	case phaseClosed:
-		return b.rolling(w, b.clock.Now())
+		return b.rolling(w, b.cfg.Clock.Now())
 	case phaseHalfOpen:
 		return b.episode(w.generation())
 	}
@@ -159,7 +160,7 @@ func (b *Breaker) RetryAfter() time.Duration {
 	if w.phase() != phaseOpen {
 		return 0
 	}
-	return b.retryAfter(w, b.clock.Now())
+	return b.retryAfter(w, b.cfg.Clock.Now())
 }
 
 func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {

@@ -78,10 +78,13 @@ func (t *Ticket) Done(err error) bool {
 	if !t.first() {
 		return false
 	}
-	if err == nil {
-		t.settle(Success, 0)
-	} else {
+	switch {
+	case err != nil:
 		t.settleError(context.Background(), err)
+	case t.claim.has(claimFlags):
+		t.settleSlow(Success, 0)
+	default:
+		t.breaker.countSuccess(t.claim.generation())
 	}
 	return true
 }
@@ -136,9 +139,8 @@ func cancelled(ctx context.Context) bool {
 
 // settle counts an outcome of a ticket that nobody else will settle.
 func (t *Ticket) settle(o Outcome, after time.Duration) {
-	b := t.breaker
 	if o == Success && !t.claim.has(claimFlags) {
-		b.countClosed(t.claim.generation(), ring.Success, false, 0)
+		t.breaker.countSuccess(t.claim.generation())
 		return
 	}
 	t.settleSlow(o, max(after, 0))
@@ -159,7 +161,7 @@ func (t *Ticket) settleSlow(o Outcome, after time.Duration) {
 		b.settleProbe(t, kind, after)
 		return
 	}
-	slow := t.claim.has(claimTimed) && b.clock.Now()-t.start >= b.slowAt
+	slow := t.claim.has(claimTimed) && b.cfg.Clock.Now()-t.start >= b.slowAt
 	if t.claim.has(claimShadow) {
 		b.countTotal(kind, slow)
 		return
