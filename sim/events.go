@@ -8,12 +8,12 @@ type eventKind uint8
 const (
 	callBorn     eventKind = iota // the next open-loop call
 	callThought                   // a closed-loop caller has thought and calls
-	callTries                     // a caller asks its breaker, for the first time or again
+	callTries                     // a caller asks its breaker again
 	callTimesOut                  // the client stops waiting for an answer
 	callCancels                   // the caller loses interest
 	callAnswered                  // an answer that needed no worker
 	workEnds                      // a worker has served a call
-	phaseBegins                   // the dependency or the surge changes
+	phaseBegins                   // the dependency changes
 	secondEnds                    // the books of one second are closed
 )
 
@@ -23,7 +23,7 @@ type event struct {
 	at     time.Duration
 	order  uint64 // among events of the same instant
 	stamp  uint32
-	call   int32 // index of the call, of the worker's job or of the phase
+	call   int32 // index of the call, of the worker or of the phase
 	kind   eventKind
 	failed bool
 }
@@ -35,60 +35,113 @@ func (e *event) before(f *event) bool {
 	return e.order < f.order
 }
 
-// agenda is a heap of events with four children to a node, which halves the
-// depth of a binary one; most events here are timeouts that nobody waits for.
+// agenda hands events out in order of time, and of being made where times are
+// equal. Ten thousand waiting callers make a heap slow, so only the events of
+// the slot under way are in a heap; those of the next two seconds lie
+// unsorted in a wheel of slots, the few later ones in a second heap.
 type agenda struct {
-	heap []event
-	made uint64
+	near, far eventHeap
+	wheel     [slots][]event
+	slot      int64 // the slot under way
+	inWheel   int
+	made      uint64
 }
+
+const (
+	slotBits = 19 // a slot is 2^19 ns, about half a millisecond
+	slots    = 4096
+)
+
+func slotOf(at time.Duration) int64 { return int64(at) >> slotBits }
 
 func (a *agenda) add(e event) {
 	a.made++
 	e.order = a.made
-	a.heap = append(a.heap, e)
-	i := len(a.heap) - 1
-	for i > 0 {
-		parent := (i - 1) / 4
-		if !e.before(&a.heap[parent]) {
-			break
-		}
-		a.heap[i] = a.heap[parent]
-		i = parent
+	switch s := slotOf(e.at); {
+	case s <= a.slot:
+		a.near.push(e)
+	case s < a.slot+slots:
+		a.wheel[s%slots] = append(a.wheel[s%slots], e)
+		a.inWheel++
+	default:
+		a.far.push(e)
 	}
-	a.heap[i] = e
 }
 
 func (a *agenda) next() (event, bool) {
-	if len(a.heap) == 0 {
-		return event{}, false
+	for len(a.near) == 0 {
+		if !a.turn() {
+			return event{}, false
+		}
 	}
-	first := a.heap[0]
-	last := a.heap[len(a.heap)-1]
-	a.heap = a.heap[:len(a.heap)-1]
-	if len(a.heap) > 0 {
-		a.sink(last)
-	}
-	return first, true
+	return a.near.pop(), true
 }
 
-// sink puts e where the first event was and lets it find its place.
-func (a *agenda) sink(e event) {
+// turn moves on to the next slot, or to that of the next event where the
+// wheel is empty. It reports whether there is any event left.
+func (a *agenda) turn() bool {
+	a.slot++
+	if a.inWheel == 0 {
+		if len(a.far) == 0 {
+			return false
+		}
+		a.slot = max(a.slot, slotOf(a.far[0].at))
+	}
+	s := &a.wheel[a.slot%slots]
+	for _, e := range *s {
+		a.near.push(e)
+	}
+	a.inWheel -= len(*s)
+	*s = (*s)[:0]
+	for len(a.far) > 0 && slotOf(a.far[0].at) <= a.slot {
+		a.near.push(a.far.pop())
+	}
+	return true
+}
+
+// eventHeap has the earliest event first and four children to a node.
+type eventHeap []event
+
+func (h *eventHeap) push(e event) {
+	*h = append(*h, e)
+	a := *h
+	i := len(a) - 1
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !e.before(&a[parent]) {
+			break
+		}
+		a[i] = a[parent]
+		i = parent
+	}
+	a[i] = e
+}
+
+func (h *eventHeap) pop() event {
+	a := *h
+	first, e := a[0], a[len(a)-1]
+	a = a[:len(a)-1]
+	*h = a
+	if len(a) == 0 {
+		return first
+	}
 	i := 0
 	for {
 		least := 4*i + 1
-		if least >= len(a.heap) {
+		if least >= len(a) {
 			break
 		}
-		for c := least + 1; c < min(4*i+5, len(a.heap)); c++ {
-			if a.heap[c].before(&a.heap[least]) {
+		for c := least + 1; c < min(4*i+5, len(a)); c++ {
+			if a[c].before(&a[least]) {
 				least = c
 			}
 		}
-		if !a.heap[least].before(&e) {
+		if !a[least].before(&e) {
 			break
 		}
-		a.heap[i] = a.heap[least]
+		a[i] = a[least]
 		i = least
 	}
-	a.heap[i] = e
+	a[i] = e
+	return first
 }

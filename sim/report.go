@@ -68,7 +68,7 @@ func RunSuite(o Options) *Report {
 	for r := range o.Rows {
 		for c := range o.Contenders {
 			for v := range o.Rows[r].Variants {
-				for s := range o.seedsOf(c) {
+				for s := range o.seedsOf(r, c) {
 					jobs = append(jobs, suiteRun{r, c, v, s})
 				}
 			}
@@ -103,10 +103,15 @@ func (o *Options) fill() {
 	}
 }
 
-// seedsOf is how many seeds a contender is run with.
-func (o *Options) seedsOf(contender int) int {
-	if o.FewSeeds > 0 && o.FewSeeds < len(o.Seeds) && !judged(o.Contenders[contender].Name) {
-		return o.FewSeeds
+// seedsOf is how many seeds a contender is run with in a row.
+func (o *Options) seedsOf(row, contender int) int {
+	switch {
+	case judged(o.Contenders[contender].Name):
+		return len(o.Seeds)
+	case o.Rows[row].OursOnly:
+		return 0
+	case o.FewSeeds > 0:
+		return min(o.FewSeeds, len(o.Seeds))
 	}
 	return len(o.Seeds)
 }
@@ -119,10 +124,13 @@ func judged(name string) bool {
 // collect puts figures, which are in the order of the jobs, into rows.
 func (o *Options) collect(figures []Metrics, examples []*Result) *Report {
 	report := &Report{Seeds: o.Seeds}
-	for _, row := range o.Rows {
+	for r, row := range o.Rows {
 		out := RowReport{Row: row}
 		for c, contender := range o.Contenders {
-			seeds, variants := o.seedsOf(c), len(row.Variants)
+			seeds, variants := o.seedsOf(r, c), len(row.Variants)
+			if seeds == 0 {
+				continue
+			}
 			entry := Entry{Name: contender.Name, Title: contender.Title}
 			bySeed := make([]Metrics, seeds)
 			for s := range seeds {

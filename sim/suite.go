@@ -11,6 +11,10 @@ type Row struct {
 
 	// Grid marks rows of a large grid: reports list them and draw no picture.
 	Grid bool
+
+	// OursOnly rows are run with ours and the oracle: they ask something of
+	// ours, or would take the others too long.
+	OursOnly bool
 }
 
 // ID is the name and the mode.
@@ -56,6 +60,12 @@ func row(s *Scenario, targets ...Target) Row {
 func grid(s *Scenario, targets ...Target) Row {
 	r := row(s, targets...)
 	r.Grid = true
+	return r
+}
+
+func oursOnly(s *Scenario, targets ...Target) Row {
+	r := row(s, targets...)
+	r.OursOnly = true
 	return r
 }
 
@@ -122,8 +132,8 @@ func Suite() []Row {
 	rows = append(rows,
 		spread(func(d time.Duration) *Scenario { return cancelling(three, d) }, mild...),
 		row(fastFirst(u)),
-		row(retrying("17-100ms-01b", dead("", u, 300, 10*sec), 100*ms)),
-		row(retrying("17-100ms-04", collapse(u), 100*ms)),
+		oursOnly(retrying("17-100ms-01b", dead("", u, 300, 10*sec), 100*ms)),
+		oursOnly(retrying("17-100ms-04", collapse(u), 100*ms)),
 		row(retrying("17-5s-01b", dead("", u, 300, 10*sec), 5*sec)),
 		row(retrying("17-5s-04", collapse(u), 5*sec)),
 		row(errorsForEver(u, 0.35)), row(errorsForEver(u, 0.65)),
@@ -164,7 +174,7 @@ func ready(rows []Row) []Row {
 			continue
 		}
 		r.Mode = ModeReady
-		r.Grid = true
+		r.Grid, r.OursOnly = true, true
 		variants := make([]*Scenario, len(r.Variants))
 		for i, s := range r.Variants {
 			variants[i] = askingReady(s)
