@@ -94,3 +94,19 @@ func (b *Breaker) tellOne(t Transition) {
 	b.cfg.OnTransition(t)
 	returned = true
 }
+
+// tellProbe calls the probes' listener and contains its panic.
+func (b *Breaker) tellProbe(p Probe) {
+	if b.cfg.OnProbe == nil {
+		return
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			b.panics.Add(1)
+			_ = recover()
+		}
+	}()
+	b.cfg.OnProbe(p)
+	returned = true
+}
