@@ -1,6 +1,9 @@
 package atomicbreaker
 
-import "sync/atomic"
+import (
+	"runtime/trace"
+	"sync/atomic"
+)
 
 // announcer tells the listener of changes, in order of generation and one at
 // a time, without holding anything: whoever makes a change hangs a note into a
@@ -97,6 +100,9 @@ func (b *Breaker) tellOne(t Transition) {
 
 // tellProbe calls the probes' listener and contains its panic.
 func (b *Breaker) tellProbe(p Probe) {
+	if trace.IsEnabled() {
+		b.traceEvent("probe settled: " + p.Outcome.String() + " after " + p.Latency.String())
+	}
 	if b.cfg.OnProbe == nil {
 		return
 	}
