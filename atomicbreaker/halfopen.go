@@ -66,6 +66,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			breaker: b,
 			claim:   claimOf(w) | claimProbe | claimTimed | claim(ticketCut)<<cutShift,
 			start:   now,
+			others:  uint32(w.inFlight()),
 		}, nil
 	}
 	return b.Acquire()
@@ -115,7 +116,7 @@ func (b *Breaker) judgeProbe(t *Ticket, old uint64, w word, failed bool, latency
 		return old, effect{} // sent before the last cut: only the place comes back
 	}
 	slowAnswer := !failed && b.slowAnswer(gen, latency)
-	next, does := b.kind.judge(e, w.inFlight(), w.window(), failed, slowAnswer)
+	next, does := b.kind.judge(e, w.inFlight(), w.window(), int(t.others), failed, slowAnswer)
 	return next.pack(), does
 }
 
