@@ -180,6 +180,15 @@ func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
 	}
 }
 
+// answered reports whether the probe window of w has seen a success.
+func (b *Breaker) answered(w word) bool {
+	if w.phase() != phaseHalfOpen || b.kind.probes > 0 {
+		return false
+	}
+	e := evidenceOf(b.evidence.Load(), w.generation())
+	return e.alive || e.cut != 0
+}
+
 // close ends half-open well.
 func (b *Breaker) close(w word) bool {
 	return b.move(w, w.to(phaseClosed, 0), ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())

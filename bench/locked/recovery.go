@@ -174,12 +174,20 @@ func (m *machine) narrow(others int, floor, now time.Duration) {
 	}
 	p.tally, p.credit = 0, 0
 	if !p.alive {
+		m.relapse(now)
 		m.reopen(atomicbreaker.ReasonProbeFailed, floor, now) // two cuts and no success between them
 		return
 	}
 	p.window = max(1, min(p.window, others)*cutShare/cutWhole)
 	p.cut++
 	p.alive = false
+}
+
+// relapse begins a new outage if probes of the window have succeeded since the last one.
+func (m *machine) relapse(now time.Duration) {
+	if p := &m.probing; !m.classic() && (p.alive || p.cut > 0) {
+		m.trippedAt = now
+	}
 }
 
 // recover does what time brings about in half-open: a quiet tick closes,
@@ -221,6 +229,7 @@ func (m *machine) givesUp() time.Duration {
 // giveUp abandons the probes in flight and reopens.
 func (m *machine) giveUp(now time.Duration) {
 	m.totals.abandoned += uint64(m.probing.inFlight)
+	m.relapse(now)
 	m.reopen(atomicbreaker.ReasonProbeTimeout, 0, now)
 }
 

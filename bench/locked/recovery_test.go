@@ -148,6 +148,35 @@ func TestCutLeavesFiveEighthsOfThoseInFlightWhenTheFailingProbeWasSent(t *testin
 	}
 }
 
+func TestRelapseOfAWindowThatSawSuccessIsANewOutage(t *testing.T) {
+	each(t, config{}, func(t *testing.T, r *rig) {
+		r.probing()
+		r.clock.Advance(39500 * ms)
+		r.fail(1)
+		r.cools(5 * time.Second) // an eighth of 40 s
+		r.clock.Advance(5 * time.Second)
+		r.succeed(1)
+		r.fail(10)
+		r.cools(500 * ms)
+		r.clock.Advance(500 * ms)
+		r.fail(1)
+		r.cools(500 * ms) // the outage is half a second old
+		r.clock.Advance(500 * ms)
+		r.clock.Advance(15 * time.Second)
+		r.fail(1)
+		r.cools(2 * time.Second) // 16 s
+	})
+}
+
+// cools expects an open breaker with so much of its cooldown left.
+func (r *rig) cools(left time.Duration) {
+	r.t.Helper()
+	r.want(open)
+	if got := r.RetryAfter(); got != left {
+		r.t.Errorf("a cooldown of %v, want %v", got, left)
+	}
+}
+
 func TestTallyWeighsByTheFailureRate(t *testing.T) {
 	// Four failures, so many successes, and so many failures more cut.
 	for _, c := range []struct {
