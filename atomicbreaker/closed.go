@@ -58,7 +58,7 @@ func (b *Breaker) countClosed(gen uint32, k ring.Kind, slow bool, after time.Dur
 		}
 		run := b.noteBad(s, gen, k)
 		if w.mode() != ForcedClosed {
-			b.judge(w, b.windowOf(s, e, run, slow), run, after)
+			b.judge(w, b.windowOf(s, e, run, slow), k, run, after)
 		}
 		return
 	}
@@ -89,7 +89,8 @@ func (b *Breaker) addSlow(e ring.Epoch, gen uint32) ring.Epoch {
 // calls only grow, so the sum tells how many failures must come before the
 // rate can be reached.
 func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, run uint32, slow bool) ring.Counts {
-	asked := slow || b.cfg.ReadyToTrip != nil || b.streakMet(run)
+	slowRule := b.timed && b.cfg.SlowCallRate != Off // a quick failure may fill its minimum
+	asked := slow || slowRule || b.cfg.ReadyToTrip != nil || b.streakMet(run)
 	if !asked && !b.ring.Due(s, e) {
 		return ring.Counts{}
 	}
@@ -99,7 +100,7 @@ func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, run uint32, slow bool) r
 	if b.ring.InUse() == 1 && b.ring.Stripes() == 1 {
 		return own
 	}
-	if asked || b.rateMet(own) != ReasonNone {
+	if asked || b.rateMet(own, ring.Failure) != ReasonNone {
 		return b.ring.Sum(e)
 	}
 	return ring.Counts{}
@@ -150,21 +151,21 @@ func (b *Breaker) countLast(gen uint32, k ring.Kind, slow bool, after time.Durat
 		}
 		run := b.noteBad(s, gen, k)
 		if w.mode() != ForcedClosed {
-			b.judge(w, b.last.Sum(h), run, after)
+			b.judge(w, b.last.Sum(h), k, run, after)
 		}
 		return
 	}
 }
 
 // judge trips the breaker if a rule is met. After a failure or a slow call
-// only: a quick success never trips.
-func (b *Breaker) judge(w word, c ring.Counts, run uint32, after time.Duration) {
+// only: a quick success never trips, and a slow one not by its share of failures.
+func (b *Breaker) judge(w word, c ring.Counts, k ring.Kind, run uint32, after time.Duration) {
 	var why Reason
 	switch {
 	case b.streakMet(run):
 		why = ReasonStreak
-	case c.Calls() >= uint64(b.cfg.MinimumCalls) && b.rateMet(c) != ReasonNone:
-		why = b.rateMet(c)
+	case c.Calls() >= uint64(b.cfg.MinimumCalls) && b.rateMet(c, k) != ReasonNone:
+		why = b.rateMet(c, k)
 	case b.cfg.ReadyToTrip != nil && b.cfg.ReadyToTrip(countsOf(c)):
 		why = ReasonReadyToTrip
 	default:
@@ -174,13 +175,13 @@ func (b *Breaker) judge(w word, c ring.Counts, run uint32, after time.Duration) 
 	b.tellAll()
 }
 
-// rateMet returns the first rate that a window reaches, minimum calls aside.
-// Off is below zero and would be reached by any share.
-func (b *Breaker) rateMet(c ring.Counts) Reason {
+// rateMet returns the first rate that a window reaches with an outcome of kind
+// k, minimum calls aside. Off is below zero and would be reached by any share.
+func (b *Breaker) rateMet(c ring.Counts, k ring.Kind) Reason {
 	if c.Calls() == 0 {
 		return ReasonNone
 	}
-	if b.cfg.FailureRate > 0 && share(c[ring.Failure], c.Calls()) >= b.cfg.FailureRate {
+	if k == ring.Failure && b.cfg.FailureRate > 0 && share(c[ring.Failure], c.Calls()) >= b.cfg.FailureRate {
 		return ReasonFailureRate
 	}
 	if b.timed && b.cfg.SlowCallRate > 0 && share(c[ring.Slow], c.Calls()) >= b.cfg.SlowCallRate {
@@ -246,8 +247,12 @@ func (b *Breaker) catchUp(w word, e ring.Epoch) bool {
 	if ended[ring.Failure] == 0 && ended[ring.Slow] == 0 {
 		return false
 	}
+	k := ring.Success
+	if ended[ring.Failure] > 0 {
+		k = ring.Failure
+	}
 	c := b.ring.Sum(e)
-	why := b.rateMet(c)
+	why := b.rateMet(c, k)
 	if why == ReasonNone || c.Calls() < uint64(b.cfg.MinimumCalls) {
 		return false
 	}

@@ -59,8 +59,8 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 		if next.inFlight() >= next.window() {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}
-		if w.inFlight() == 0 {
-			b.kick()
+		if w.inFlight() == 0 || next.inFlight() >= next.window() && now-b.silentSince() >= b.cfg.Recovery.Quiet {
+			b.kick() // in the second case the silence may have made a place already
 		}
 		return Ticket{
 			breaker: b,
@@ -217,10 +217,28 @@ func (b *Breaker) silentSince() time.Duration {
 // late, whichever comes first.
 func (b *Breaker) giveUp(now time.Duration) bool {
 	w := b.load()
-	if w.phase() != phaseHalfOpen || w.inFlight() == 0 || now-b.silentSince() < b.cfg.Recovery.ProbeTimeout {
-		return false
+	return b.silent(w, now) && b.trip(w.generation(), ReasonProbeTimeout, b.episode(w.generation()), 0)
+}
+
+// silent reports whether the probes in flight have been silent for
+// ProbeTimeout. It is asked for the very word that giving them up changes:
+// others may have come into flight since an earlier one.
+func (b *Breaker) silent(w word, now time.Duration) bool {
+	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && now-b.silentSince() >= b.cfg.Recovery.ProbeTimeout
+}
+
+// quietTick closes if the window has not been full since the last tick and
+// there has been a success since the last cut. A window that is full now is
+// full in the time to come: who only asks Ready sees that and sets no flag.
+func (b *Breaker) quietTick(w word, alive bool) bool {
+	full := markOf(w.generation())
+	if alive && b.full.Load() != full {
+		return b.close(w)
 	}
-	return b.trip(w.generation(), ReasonProbeTimeout, b.episode(w.generation()), 0)
+	if w.inFlight() < w.window() {
+		b.full.CompareAndSwap(full, 0)
+	}
+	return false
 }
 
 // tickHalfOpen closes, gives up or lets one more in, and returns when to look
@@ -237,16 +255,9 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 		}
 	}
 	alive := b.kind.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
-	tick := int64((now - since) / quiet)
-	if b.ticking && tick > b.ticks {
-		if alive && b.full.Load() != markOf(gen) {
-			b.close(w)
-			return now
-		}
-		b.full.CompareAndSwap(markOf(gen), 0)
-	}
-	b.ticks = tick
-	if b.giveUp(now) {
+	last := b.ticks
+	b.ticks = int64((now - since) / quiet)
+	if b.ticking && b.ticks > last && b.quietTick(w, alive) || b.giveUp(now) {
 		return now
 	}
 	start := b.silentSince()
@@ -262,12 +273,12 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	if !b.ticking {
 		return never
 	}
-	next := since + time.Duration(tick+1)*quiet
+	next := since + time.Duration(b.ticks+1)*quiet
 	if w.inFlight() > 0 {
 		next = min(next, start+b.cfg.Recovery.ProbeTimeout)
 	}
-	if w.inFlight() >= w.window() {
-		next = min(next, silence(start, b.raisedAt, quiet, b.pace))
+	if place := silence(start, b.raisedAt, quiet, b.pace); place > now { // whoever fills the window later
+		next = min(next, place)
 	}
 	return next
 }

@@ -58,15 +58,20 @@ func (m *machine) tripCalled() {
 // resetCalled closes the breaker on command and ends the generation in any
 // case, so that calls in flight become late everywhere.
 func (m *machine) resetCalled() {
-	switch {
-	case forced(m.mode):
+	if forced(m.mode) {
 		m.command = resetCommand
-	case m.state == atomicbreaker.StateClosed:
+	} else {
+		m.reset(atomicbreaker.ReasonResetCalled, m.rules.clock.Now())
+	}
+}
+
+func (m *machine) reset(why atomicbreaker.Reason, now time.Duration) {
+	if m.state == atomicbreaker.StateClosed { // no change of state, no event
 		m.generation++
 		m.forget()
-	default:
-		m.change(atomicbreaker.StateClosed, atomicbreaker.ReasonResetCalled, m.evidence(), m.rules.clock.Now())
+		return
 	}
+	m.change(atomicbreaker.StateClosed, why, m.evidence(), now)
 }
 
 // setMode changes the mode, and the state where the mode commands it.
@@ -110,8 +115,8 @@ func (m *machine) resume(from atomicbreaker.Mode, now time.Duration) {
 		m.startCooldown(0, now)
 	case asked == tripCommand:
 		m.trip(atomicbreaker.ReasonSetModeCalled, m.window.sum, 0, now)
-	case asked == resetCommand && m.state == atomicbreaker.StateOpen:
-		m.change(atomicbreaker.StateClosed, atomicbreaker.ReasonSetModeCalled, atomicbreaker.Counts{}, now)
+	case asked == resetCommand:
+		m.reset(atomicbreaker.ReasonSetModeCalled, now)
 	case from == atomicbreaker.ForcedOpen:
 		m.halfOpen(atomicbreaker.ReasonSetModeCalled, now)
 	default:

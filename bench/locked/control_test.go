@@ -352,15 +352,6 @@ func TestDo(t *testing.T) {
 		}
 		r.probing()
 		if err := r.Do(context.Background(), func(inner context.Context) error {
-			if inner.Err() != nil {
-				t.Error(inner.Err())
-			}
-			r.clock.Advance(30 * time.Second)
-			if context.Cause(inner) != context.DeadlineExceeded {
-				t.Error("a probe without a deadline")
-			}
-			r.clock.Advance(30 * time.Second)
-			r.want(halfOpen)
 			if err := r.Do(context.Background(), nothing); !errors.Is(err, atomicbreaker.ErrProbeLimit) {
 				t.Error(err)
 			}
@@ -373,6 +364,17 @@ func TestDo(t *testing.T) {
 			t.Error("no panic")
 		}
 		r.window(3, 0)
+		_ = r.Do(context.Background(), func(inner context.Context) error {
+			r.clock.Advance(30*time.Second - 1)
+			if inner.Err() != nil {
+				t.Error(inner.Err())
+			}
+			r.clock.Advance(1)
+			if context.Cause(inner) != context.DeadlineExceeded {
+				t.Error("a probe without a deadline")
+			}
+			return nil
+		})
 	})
 }
 

@@ -26,7 +26,7 @@ type machine struct {
 
 	// Not closed.
 	trippedAt time.Duration // when the outage began
-	cool      time.Duration // the cooldown before jitter
+	cool      time.Duration // the last cooldown before jitter
 	deadline  time.Duration // when it ends
 	probing   probing       // half-open only
 
@@ -291,9 +291,12 @@ func (m *machine) startCooldown(floor, now time.Duration) {
 	if c.Jitter > 0 {
 		random = m.rules.rand()
 	}
-	wait := time.Duration(float64(m.cool) * (1 - c.Jitter + 2*c.Jitter*random))
 	floor = min(floor, c.Max)
-	m.deadline = now + max(wait, floor+time.Duration(float64(floor)*c.Jitter*random))
+	if floor > 0 && floor >= m.cool {
+		m.deadline = now + floor + time.Duration(float64(floor)*(c.Jitter*random))
+	} else {
+		m.deadline = now + max(floor, time.Duration(float64(m.cool)*(1-c.Jitter+2*c.Jitter*random)))
+	}
 	m.schedule()
 }
 

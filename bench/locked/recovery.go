@@ -140,7 +140,7 @@ func (m *machine) widen(used int, latency, now time.Duration) {
 	p := &m.probing
 	p.alive = true
 	p.tally = max(0, p.tally-m.rules.credit)
-	p.fastest = min(p.fastest, latency)
+	p.fastest = min(p.fastest, max(latency, 1)) // not nothing, of which everything is a multiple
 	if 2*used < p.window {
 		return // a window that is not in use does not grow
 	}
@@ -191,7 +191,7 @@ func (m *machine) recover(now time.Duration) {
 			m.recovered(now)
 			return
 		}
-		p.full = false
+		p.full = p.inFlight >= m.limit()
 		p.quiet = m.quietAfter(now)
 	}
 	if now >= m.givesUp() {

@@ -8,8 +8,9 @@ import (
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 )
 
-// headerLen is the number of bytes that choose the configuration.
-const headerLen = 24
+// headerLen is the number of bytes that choose the configuration, one for each
+// setting.
+const headerLen = 26
 
 const (
 	us  = time.Microsecond
@@ -50,13 +51,13 @@ func pick[T any](h *header, from ...T) T {
 func (p *player) configure(from []byte) (c atomicbreaker.Config, epoch time.Duration) {
 	h := &header{from}
 	c.Name = pick(h, "", "db")
-	switch pick(h, 0, 1, 2) {
-	case 0:
+	kind, window, buckets := pick(h, 0, 1, 2), pick(h, 10*sec, 100*ms, sec, 60*sec), pick(h, 10, 1, 2, 5, 20, 100)
+	calls := pick(h, 10, 1, 2, 3, 5, 20, 63, 64, 65, 100, 128, 1024)
+	switch kind {
 	case 1:
-		c.Window = pick(h, 10*sec, 100*ms, sec, 60*sec)
-		c.Buckets = pick(h, 10, 1, 2, 5, 20, 100)
+		c.Window, c.Buckets = window, buckets
 	case 2:
-		c.WindowCalls = pick(h, 10, 1, 2, 3, 5, 20, 63, 64, 65, 100, 128, 1024)
+		c.WindowCalls = calls
 	}
 	c.MinimumCalls = pick(h, 0, 1, 2, 3, 5, 20)
 	if c.WindowCalls > 0 {
@@ -65,10 +66,10 @@ func (p *player) configure(from []byte) (c atomicbreaker.Config, epoch time.Dura
 	c.FailureRate = pick(h, 0, 0.5, 1, off, 0.1, 1.0/3, 0.7, 0.99, 0.03)
 	c.ConsecutiveFailures = pick(h, 0, off, 1, 2, 3, 4, 7)
 	c.SlowCallDuration = pick(h, 0, off, 10*ms, us, 300*ms, 2*sec)
-	if c.SlowCallDuration > 0 {
-		c.SlowCallRate = pick(h, 0, 0.1, 0.9, off, 1)
+	if slowRate := pick(h, 0, 0.1, 0.9, off, 1); c.SlowCallDuration > 0 {
+		c.SlowCallRate = slowRate
 	}
-	c.ReadyToTrip = p.predicate(pick(h, 0, 0, 0, 1, 2, 3))
+	c.ReadyToTrip = p.predicate(pick(h, 0, 0, 0, 1, 2, 3, 4))
 	if c.FailureRate == off && c.ConsecutiveFailures == off && c.ReadyToTrip == nil && (c.SlowCallDuration <= 0 || c.SlowCallRate == off) {
 		c.ConsecutiveFailures = 0 // some rule has to be on
 	}
@@ -82,10 +83,8 @@ func (p *player) configure(from []byte) (c atomicbreaker.Config, epoch time.Dura
 	c.Cooldown.Jitter = pick(h, off, 0, 0.5, 0.99)
 
 	c.Recovery.Probes = pick(h, 0, 0, 0, 1, 2, 3, 5, 10)
-	if c.Recovery.Probes > 0 {
-		c.Recovery.Successes = min(pick(h, 0, 1, 2, 4), c.Recovery.Probes)
-		c.Recovery.Concurrent = min(pick(h, 0, 1, 2, 3), c.Recovery.Probes)
-	}
+	c.Recovery.Successes = min(pick(h, 0, 1, 2, 4), c.Recovery.Probes)
+	c.Recovery.Concurrent = min(pick(h, 0, 1, 2, 3), c.Recovery.Probes)
 	c.Recovery.Quiet = pick(h, 0, 200*ms, 20*ms, 3*sec)
 	c.Recovery.ProbeTimeout = pick(h, 0, sec, 200*ms, 5*sec, 2*sec)
 
@@ -110,6 +109,11 @@ func (p *player) predicate(kind int) func(atomicbreaker.Counts) bool {
 			return c.Failures >= 4
 		case 2:
 			return c.Slow >= 2
+		case 4: // asked about a generation that it then ends itself
+			if c.Calls%5 == 4 {
+				p.b.Reset()
+			}
+			return c.Failures >= 4
 		default:
 			if c.Calls%7 == 6 {
 				panic(panicValue("ReadyToTrip"))
@@ -152,6 +156,7 @@ func (p *player) listener(kind int) func(atomicbreaker.Transition) {
 		case kind == 2:
 			p.notes.sawState = p.b.State()
 			p.notes.sawGeneration = p.b.Snapshot().Generation
+			p.notes.sawReady = p.b.Ready()
 		case kind == 3 && e.Generation%5 == 1:
 			p.b.Reset()
 		case kind == 3 && e.Generation%5 == 3:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ type notes struct {
 	askedAbout               atomicbreaker.Counts
 	sawState                 atomicbreaker.State
 	sawGeneration            uint32
+	sawReady                 bool
 }
 
 // view is what a look at a player tells.
@@ -41,6 +43,26 @@ type view struct {
 	ready      bool
 	retryAfter time.Duration
 	name       string
+}
+
+// without tells the parts of a view in which it differs from another.
+func (v view) without(other view) string {
+	var parts []string
+	var add func(a, b reflect.Value)
+	add = func(a, b reflect.Value) {
+		for i := range a.NumField() {
+			x, y := a.Field(i), b.Field(i)
+			switch {
+			case x.Equal(y):
+			case x.Kind() == reflect.Struct:
+				add(x, y)
+			default:
+				parts = append(parts, fmt.Sprintf("%s:%v", a.Type().Field(i).Name, x))
+			}
+		}
+	}
+	add(reflect.ValueOf(v), reflect.ValueOf(other))
+	return fmt.Sprintf("%s (at %v, %v)", strings.Join(parts, " "), v.snapshot.At, v.state)
 }
 
 // Divergence is the first disagreement of two breakers.
@@ -165,7 +187,7 @@ func (r *run) compare(all bool) error {
 		}
 		if p.observed || all {
 			if got := p.look(); got != wants {
-				return r.differ(p, "view", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", wants))
+				return r.differ(p, "view", got.without(wants), wants.without(got))
 			}
 		}
 	}
