@@ -96,8 +96,8 @@ func (p *paper) acquire() (paperTicket, bool) {
 	}
 	if p.inf == 1 {
 		p.silentSince = p.now
-		p.look()
 	}
+	p.look()
 	return t, true
 }
 
@@ -140,6 +140,8 @@ func (p *paper) reportProbe(t paperTicket, o Outcome) {
 		p.reopen()
 	case p.closed:
 		p.to(StateClosed)
+	default:
+		p.look()
 	}
 }
 
@@ -160,13 +162,16 @@ func (p *paper) reportTrial(o Outcome) {
 		p.to(StateClosed)
 	case p.failedProbes == r.Probes-r.Successes+1:
 		p.reopen()
-	case p.succeededProbes+p.failedProbes > r.Probes-r.Concurrent:
-		p.W = max(p.W-1, 1)
+	default:
+		if p.succeededProbes+p.failedProbes > r.Probes-r.Concurrent {
+			p.W = max(p.W-1, 1)
+		}
+		p.look()
 	}
 }
 
-// look is the timer: it does what is due and is set to the earliest of the
-// instants at which something may be.
+// look does what is due and sets the timer to the earliest of the instants at
+// which something may be.
 func (p *paper) look() {
 	p.armed = never
 	switch p.state {
@@ -190,7 +195,9 @@ func (p *paper) lookHalfOpen() {
 			p.to(StateClosed)
 			return
 		}
-		p.full = false
+		if p.inf < p.W {
+			p.full = false
+		}
 	}
 	p.ticks = tick
 	if p.inf > 0 && p.now >= p.silentSince+r.ProbeTimeout {
@@ -212,7 +219,7 @@ func (p *paper) lookHalfOpen() {
 	if p.inf > 0 {
 		p.armed = min(p.armed, p.silentSince+r.ProbeTimeout)
 	}
-	if p.inf >= p.W {
+	if p.now < wait() {
 		p.armed = min(p.armed, wait())
 	}
 }
