@@ -91,7 +91,7 @@ type Config struct {
 	Clock clock.Clock
 
 	// Rand draws the jitter: it returns a number in [0, 1) and is asked once
-	// per opening. It may run concurrently. Default: math/rand/v2's Float64.
+	// per opening, unless Cooldown.Jitter is Off. It may run concurrently. Default: math/rand/v2's Float64.
 	Rand func() float64
 
 	// Stripes is the most stripes that outcomes are spread over to keep

@@ -12,7 +12,8 @@ import (
 // A listener may ask the breaker anything, by whatever way the change that it
 // hears of came about.
 //
-// Field: S048
+// Field: S048, sony/gobreaker#37 and PR#119 (2026-05-09); gastownhall/gascity#4839
+// (2026-07-29).
 func TestFieldListenerMayAsk(t *testing.T) {
 	var p *patient
 	c := streakConfig()
@@ -48,7 +49,8 @@ func TestFieldListenerMayAsk(t *testing.T) {
 // returned, so that it is never called within itself, and the events follow on
 // each other.
 //
-// Field: S049
+// Field: S049, failsafe-go/failsafe-go commit d1f1d81 (2025-12-13); cep21/circuit#159
+// (2026-08-18).
 func TestFieldListenerMayChangeTheBreaker(t *testing.T) {
 	var p *patient
 	var inside, calls int
@@ -87,7 +89,7 @@ func TestFieldListenerMayChangeTheBreaker(t *testing.T) {
 // A listener that does not return holds back the announcements and the one
 // caller that announces. Nobody else waits, and nothing is lost.
 //
-// Field: S050
+// Field: S050, cockroachdb/circuitbreaker#4 (commit 4379391, 2019-01-08).
 func TestFieldBlockedListenerHoldsBackOneCaller(t *testing.T) {
 	unread := make(chan ab.Transition, 1)
 	var p *patient
@@ -136,7 +138,7 @@ func TestFieldBlockedListenerHoldsBackOneCaller(t *testing.T) {
 // is: each event begins where the one before ended, and their generations have
 // no gap.
 //
-// Field: S052
+// Field: S052, cep21/circuit#151 and #159 (2026).
 func TestFieldEventsAreOrderedUnderContention(t *testing.T) {
 	p := examine(t, streakConfig())
 	crowd(64, func(i int) {
@@ -159,7 +161,8 @@ func TestFieldEventsAreOrderedUnderContention(t *testing.T) {
 // What changes nothing is not announced: neither successes nor a Reset of a
 // closed breaker, nor a mode or command that it has obeyed already.
 //
-// Field: S054
+// Field: S054, App-vNext/Polly#96 (2016-03-17); rubyist/circuitbreaker commit 17d0e75
+// (2014-08-20).
 func TestFieldNothingChangedNothingAnnounced(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.calls(100, ab.Success)
@@ -177,7 +180,8 @@ func TestFieldNothingChangedNothingAnnounced(t *testing.T) {
 // An event carries the evidence for it, as it was before it was cleared: the
 // window that tripped, or the probes of the episode.
 //
-// Field: S056
+// Field: S056, sony/gobreaker#72 (2024-11-11); failsafe-go/failsafe-go#59 (2024-07-18);
+// ccadllc/cedi-circuitbreakers#5 (2017-01-04).
 func TestFieldEventCarriesItsEvidence(t *testing.T) {
 	c := rateConfig()
 	c.Recovery.Probes, c.Recovery.Successes = 3, 3

@@ -25,7 +25,8 @@ func leaving(t *testing.T, b *ab.Breaker, err func(context.Context) error) error
 
 // Callers who leave say nothing about the dependency.
 //
-// Field: S057
+// Field: S057, tsouza/cerberus#738 (2026-06-09); rubyist/circuitbreaker#42 (2017-03-19);
+// cockroachdb/cockroach#35433 (2019-03-05); bestruirui/octopus#210.
 func TestFieldCallersWhoLeaveDoNotTrip(t *testing.T) {
 	p := examine(t, streakConfig())
 	for range 50 {
@@ -43,7 +44,7 @@ func TestFieldCallersWhoLeaveDoNotTrip(t *testing.T) {
 // only while the caller's own context says so: the same errors under a live
 // context are failures.
 //
-// Field: S059
+// Field: S059, exaring/hoglet commit 0ced27e (2023-12-29).
 func TestFieldWrappedCancellationIsIgnored(t *testing.T) {
 	once := fmt.Errorf("read: %w", context.Canceled)
 	for _, err := range []error{
@@ -69,9 +70,10 @@ func TestFieldWrappedCancellationIsIgnored(t *testing.T) {
 // What the error says does not matter once the caller's context was cancelled:
 // it may be the cause given to the cancellation, or a text of the driver's.
 //
-// Field: S060
+// Field: S060, ReliablyObserve/loki-vl-proxy#555 (2026-09-15; one request opened the breaker
+// for all tenants).
 //
-// Field: S061
+// Field: S061, tsouza/cerberus#738 (2026-06-09).
 func TestFieldCancelledContextDecidesBeforeTheError(t *testing.T) {
 	asked := 0
 	c := streakConfig()
@@ -97,7 +99,7 @@ func TestFieldCancelledContextDecidesBeforeTheError(t *testing.T) {
 // A deadline that passes is a failure, the caller's own too. A call whose
 // deadline had passed before it began is neither run nor counted.
 //
-// Field: S062
+// Field: S062, cep21/circuit#95 (2020-10-29); zeromicro/go-zero#4112 (2024-04-30).
 func TestFieldDeadlineIsNoCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := ab.MustNew(streakConfig()) // on the bubble's time
@@ -132,7 +134,7 @@ func TestFieldDeadlineIsNoCancellation(t *testing.T) {
 // A probe that its caller cancels hands its place to the next caller, with no
 // new cooldown.
 //
-// Field: S065
+// Field: S065, tsouza/cerberus#738 (2026-06-09); monix/monix#1101 (2019-12-29).
 func TestFieldCancelledProbeHandsItsPlaceOn(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -152,7 +154,7 @@ func TestFieldCancelledProbeHandsItsPlaceOn(t *testing.T) {
 // The user's rule is asked for errors only: it may use its argument without
 // looking whether there is one.
 //
-// Field: S181
+// Field: S181, exaring/hoglet commit 8c18e76 (2026-03-26).
 func TestFieldClassifyIsNeverAskedForNil(t *testing.T) {
 	c := streakConfig()
 	c.Classify = func(err error) ab.Outcome {
@@ -174,7 +176,7 @@ func TestFieldClassifyIsNeverAskedForNil(t *testing.T) {
 
 // Ignored outcomes count neither to the minimum of calls nor to a share.
 //
-// Field: S183
+// Field: S183, twitter/finagle commits 512894cf5 (2018-02-07), d586bd240 (2020-11-18).
 func TestFieldIgnoredCallsDoNotFillTheSample(t *testing.T) {
 	for _, after := range []int{0, 4, 9} { // where among the failures they come
 		p := examine(t, rateConfig())
@@ -192,7 +194,7 @@ func TestFieldIgnoredCallsDoNotFillTheSample(t *testing.T) {
 // An error that the user's rule ignores means the same in every state, and its
 // caller gets it as it is.
 //
-// Field: S184
+// Field: S184, nodeshift/opossum#389 (2019-12-17), PR#556 and #567 (2021).
 func TestFieldIgnoredErrorMeansTheSameEverywhere(t *testing.T) {
 	expected, bad := errors.New("expected"), errors.New("bad")
 	c := streakConfig()
@@ -234,7 +236,7 @@ func (e *duplicateKey) Error() string {
 // The user's rule gets the error as it was returned, wrapped, joined or a
 // typed nil, and can so keep the errors of a healthy dependency apart.
 //
-// Field: S185
+// Field: S185, zeromicro/go-zero#4238 (2024-07-08), #3437 (2023-07-23).
 func TestFieldClassifyGetsTheErrorItself(t *testing.T) {
 	var none *duplicateKey
 	invalid := errors.New("invalid order")

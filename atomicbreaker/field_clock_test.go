@@ -39,7 +39,7 @@ func examineSkewed(t testing.TB, c ab.Config) (*patient, *skewed) {
 // A cooldown is right to the nanosecond, and one too short to be kept is
 // refused rather than rounded to nothing.
 //
-// Field: S094
+// Field: S094, rubyist/circuitbreaker#41 (commit c061d40, 2016-11-16).
 func TestFieldCooldownIsExact(t *testing.T) {
 	for _, cooldown := range []time.Duration{500 * time.Millisecond, time.Millisecond, 1500 * time.Microsecond} {
 		c := streakConfig()
@@ -63,7 +63,8 @@ func TestFieldCooldownIsExact(t *testing.T) {
 // A clock that steps back counts as one on which no time has passed: calls in
 // the window stay in it, and calls in the past count in it too.
 //
-// Field: S095
+// Field: S095, cep21/circuit#150 (2026-02-19: backward-time guard, negative index);
+// sony/gobreaker#95.
 func TestFieldStepBackLosesNoCalls(t *testing.T) {
 	p, clock := examineSkewed(t, countingConfig(10*time.Second, 10))
 	step := func(at float64) {
@@ -85,7 +86,8 @@ func TestFieldStepBackLosesNoCalls(t *testing.T) {
 
 // A probe on a clock that steps back took no time.
 //
-// Field: S095
+// Field: S095, cep21/circuit#150 (2026-02-19: backward-time guard, negative index);
+// sony/gobreaker#95.
 func TestFieldStepBackMakesNoLatency(t *testing.T) {
 	for _, o := range []ab.Outcome{ab.Success, ab.Ignored} {
 		p, clock := examineSkewed(t, streakConfig())
@@ -104,7 +106,8 @@ func TestFieldStepBackMakesNoLatency(t *testing.T) {
 // before it is over by the clock's own reading, and a clock that runs again
 // brings the breaker back.
 //
-// Field: S095
+// Field: S095, cep21/circuit#150 (2026-02-19: backward-time guard, negative index);
+// sony/gobreaker#95.
 func TestFieldWanderingClockDoesNoHarm(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	steps := 1_000_000
@@ -171,7 +174,8 @@ func TestFieldWanderingClockDoesNoHarm(t *testing.T) {
 // Everything that tells a time tells that of the breaker's clock, on which two
 // seconds may pass in no time at all.
 //
-// Field: S096
+// Field: S096, resilience4j/resilience4j#734; cep21/circuit#159 (2026-08-18);
+// cep21/circuit#150.
 func TestFieldEverythingFollowsTheClock(t *testing.T) {
 	c := streakConfig()
 	c.SlowCallDuration = time.Second
@@ -205,9 +209,11 @@ func TestFieldEverythingFollowsTheClock(t *testing.T) {
 // Nothing but package clock reads the time, sets a timer or sleeps, and no
 // instant loses its monotonic reading.
 //
-// Field: S092
+// Field: S092, exaring/hoglet#25 (2026-06-26); fabfuel/circuitbreaker#31 (2022-01-12);
+// Shopify/semian commit 1268464 (2022-11-12).
 //
-// Field: S096
+// Field: S096, resilience4j/resilience4j#734; cep21/circuit#159 (2026-08-18);
+// cep21/circuit#150.
 func TestFieldOnlyTheClockReadsTheTime(t *testing.T) {
 	reading := "Now Since Until Sleep After AfterFunc NewTimer NewTicker Tick"
 	stripping := "Unix UnixNano UnixMicro UnixMilli Round Truncate UTC Local"
@@ -245,5 +251,38 @@ func TestFieldOnlyTheClockReadsTheTime(t *testing.T) {
 		if err != nil || files == 0 {
 			t.Fatalf("%s: %d files read, %v", dir, files, err)
 		}
+	}
+}
+
+// The number of a bucket is exact after weeks and years, on 32-bit machines
+// too: what is counted on one side of a power of two is there on the other.
+//
+// Field: S090, alibaba/sentinel-golang#422 (2021-07-28); cep21/circuit#159 (2026-08-18).
+func TestFieldBucketNumbersPassPowersOfTwo(t *testing.T) {
+	const ms = time.Millisecond
+	for _, edge := range []time.Duration{
+		1<<31 - 1, 1 << 31, 1 << 32, // nanoseconds
+		1 << 31 * time.Microsecond, 1 << 32 * time.Microsecond,
+		25 * 24 * time.Hour, 1 << 31 * ms, 1 << 32 * ms, 1 << 33 * ms,
+		1 << 31 * time.Second, 1 << 32 * time.Second,
+	} {
+		p := examine(t, countingConfig(10*ms, 10))
+		edge = edge / ms * ms
+		p.atInstant(edge - 2*ms)
+		p.call(ab.Failure)
+		p.atInstant(edge - 1)
+		p.call(ab.Failure)
+		p.rolling(2, 2)
+		p.atInstant(edge)
+		p.call(ab.Success)
+		p.rolling(3, 2)
+		p.atInstant(edge + 8*ms - 1)
+		p.rolling(3, 2)
+		p.atInstant(edge + 8*ms)
+		p.rolling(2, 1)
+		p.atInstant(edge + 9*ms)
+		p.rolling(1, 0)
+		p.atInstant(edge + 10*ms)
+		p.rolling(0, 0)
 	}
 }

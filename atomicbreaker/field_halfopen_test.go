@@ -13,7 +13,7 @@ import (
 // A probe that says nothing about health gives its place back, so that places
 // in use and places free always add up to the limit.
 //
-// Field: S001
+// Field: S001, resilience4j/resilience4j#544 (2019-07-15).
 func TestFieldIgnoredProbeGivesItsPlaceBack(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -48,7 +48,8 @@ func TestFieldIgnoredProbeGivesItsPlaceBack(t *testing.T) {
 // A probe that comes back after it was given up moves neither the state nor
 // the place of the probe that took over.
 //
-// Field: S003
+// Field: S003, diegosouzapw/OmniRoute#13836 (2026-09-16; one breaker stuck six days, about 50
+// 000 local refusals).
 func TestFieldProbeGivenUpFreesNobodysPlace(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -77,7 +78,7 @@ func TestFieldProbeGivenUpFreesNobodysPlace(t *testing.T) {
 // A probe is judged by itself: the minimum of calls is a matter of the closed
 // state.
 //
-// Field: S004
+// Field: S004, nodeshift/opossum#276 (2019-02-20).
 func TestFieldFailedProbeReopensBelowTheMinimum(t *testing.T) {
 	c := rateConfig()
 	c.Window = 3 * time.Second
@@ -94,7 +95,7 @@ func TestFieldFailedProbeReopensBelowTheMinimum(t *testing.T) {
 
 // A failed probe reopens however many successes lie in the window behind it.
 //
-// Field: S005
+// Field: S005, nodeshift/opossum#119 and PR#120 (2017-12-12).
 func TestFieldFailedProbeReopensWhateverTheWindowHeld(t *testing.T) {
 	c := rateConfig()
 	c.Window = time.Minute
@@ -122,7 +123,7 @@ func TestFieldFailedProbeReopensWhateverTheWindowHeld(t *testing.T) {
 // A probe that was vetoed behind the breaker costs nothing if it is cancelled,
 // and its deadline if that is forgotten.
 //
-// Field: S007
+// Field: S007, alibaba/sentinel-golang#202 (commit d12f611, 2020-08-24).
 func TestFieldVetoedProbeIsNoAnswer(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -141,7 +142,8 @@ func TestFieldVetoedProbeIsNoAnswer(t *testing.T) {
 // A question never takes a place: however often it is asked, the next caller
 // is the first probe.
 //
-// Field: S009
+// Field: S009, linkerd/linkerd2-proxy#2371 (2023-03-31); Netflix/Hystrix#1568 (2017-05) split
+// the two for the same reason.
 func TestFieldQuestionsTakeNoPlace(t *testing.T) {
 	law := func(ready func(*patient) bool) error {
 		p := examine(t, streakConfig())
@@ -184,7 +186,7 @@ func TestFieldQuestionsTakeNoPlace(t *testing.T) {
 // An outcome that the user's rule leaves open gives the place back and leaves
 // the breaker half-open, for the next caller to probe at once.
 //
-// Field: S010
+// Field: S010, App-vNext/Polly#1991 (commit de6eb20f, 2024-02-24).
 func TestFieldUnclassifiedProbeLeavesTheNextOneToProbe(t *testing.T) {
 	odd := errors.New("neither well nor ill")
 	c := streakConfig()
@@ -208,7 +210,7 @@ func TestFieldUnclassifiedProbeLeavesTheNextOneToProbe(t *testing.T) {
 
 // A caller who cancels a probe gives its place back at once.
 //
-// Field: S011
+// Field: S011, Netflix/Hystrix#1621 (2017-07-06) and #1723 (2017-11-30).
 func TestFieldCallerMayCancelAProbe(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -230,7 +232,8 @@ func TestFieldCallerMayCancelAProbe(t *testing.T) {
 
 // Ignored outcomes use up neither the number of probes nor the time for them.
 //
-// Field: S012
+// Field: S012, erpc/erpc#1118 (2026-09-01; a cache with about 80% misses latched open at 1.7%
+// real failures).
 func TestFieldIgnoredProbesUseUpNoBudget(t *testing.T) {
 	for _, pause := range []float64{0.01, 1, 60} {
 		c := streakConfig()

@@ -11,7 +11,7 @@ import (
 // A late outcome settles its ticket and shows in the counter of late ones, and
 // in nothing else.
 //
-// Field: S023
+// Field: S023, sony/gobreaker#122 (2026-08-06).
 func TestFieldLateOutcomeShowsOnlyInItsCounter(t *testing.T) {
 	p := examine(t, streakConfig())
 	late := p.acquire()
@@ -32,7 +32,7 @@ func TestFieldLateOutcomeShowsOnlyInItsCounter(t *testing.T) {
 
 // The cooldown runs from the opening: late failures do not extend it.
 //
-// Field: S025
+// Field: S025, SynkraAI/aiox-core#618 (2026-03-26).
 func TestFieldLateFailuresDoNotExtendTheCooldown(t *testing.T) {
 	p := examine(t, streakConfig())
 	var late []*ab.Ticket
@@ -52,9 +52,10 @@ func TestFieldLateFailuresDoNotExtendTheCooldown(t *testing.T) {
 // Only what was admitted as a probe is judged as one, for good and for bad.
 // A ticket that asks no more than "is it half-open now?" lets any call decide.
 //
-// Field: S026
+// Field: S026, App-vNext/Polly#217 (2017-01-29); valkey-io/valkey-glide#6050 review
+// (2026-06-08).
 //
-// Field: S027
+// Field: S027, App-vNext/Polly#217 (2017-01-29).
 func TestFieldLateOutcomeIsNoProbe(t *testing.T) {
 	law := func(report func(*patient, *ab.Ticket, ab.Outcome), o ab.Outcome, concurrent int) error {
 		c := streakConfig()
@@ -100,7 +101,8 @@ func TestFieldLateOutcomeIsNoProbe(t *testing.T) {
 
 // A late success does not close an open breaker: the cooldown is waited for.
 //
-// Field: S029
+// Field: S029, cep21/circuit#159 (2026-08-18) against cockroachdb/circuitbreaker#2 (commit
+// 79eae79, 2018-10-19).
 func TestFieldLateSuccessDoesNotCutTheCooldown(t *testing.T) {
 	law := func(settle func(*patient, *ab.Ticket)) bool {
 		p := examine(t, streakConfig())
@@ -124,7 +126,7 @@ func TestFieldLateSuccessDoesNotCutTheCooldown(t *testing.T) {
 // A probe counts in its own half-open episode only: what is asked is which
 // episode, not whether there is one.
 //
-// Field: S030
+// Field: S030, cep21/circuit#159 (2026-08-18).
 func TestFieldProbeOfAnEarlierEpisodeDecidesNothing(t *testing.T) {
 	for _, straggler := range []ab.Outcome{ab.Success, ab.Failure} {
 		for verdict, want := range map[ab.Outcome]ab.State{ab.Success: ab.StateClosed, ab.Failure: ab.StateOpen} {
@@ -147,7 +149,7 @@ func TestFieldProbeOfAnEarlierEpisodeDecidesNothing(t *testing.T) {
 
 // Outcomes of calls from before a Reset are not added to the fresh counts.
 //
-// Field: S032
+// Field: S032, lidge-jun/opencodex#4728 review (2026-09-16); scenario derived.
 func TestFieldResetMakesEarlierCallsLate(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.calls(2, ab.Failure)
@@ -165,7 +167,7 @@ func TestFieldResetMakesEarlierCallsLate(t *testing.T) {
 // A call that hangs in a closed breaker is not seen until it is settled:
 // deadlines are the caller's duty. It counts once, when it ends, or as late.
 //
-// Field: S033
+// Field: S033, Instawork/llm-proxy#50 (2026-08-12); App-vNext/Polly#216 (2017-01).
 func TestFieldHangingCallsCountWhenTheyEnd(t *testing.T) {
 	p := examine(t, streakConfig())
 	var hanging []*ab.Ticket

@@ -11,7 +11,7 @@ import (
 // A breaker that is forced open lets nobody through, a probe neither, and says
 // that it is forced.
 //
-// Field: S175
+// Field: S175, cep21/circuit#159 (2026-08-18); resilience4j/resilience4j#991.
 func TestFieldForcedOpenSendsNoProbe(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.SetMode(ab.ForcedOpen)
@@ -31,7 +31,7 @@ func TestFieldForcedOpenSendsNoProbe(t *testing.T) {
 // To trip an open breaker is no news: the cooldown goes on as it was, and
 // nothing is announced.
 //
-// Field: S177
+// Field: S177, nodeshift/opossum#385 and #386 (2019-11-08).
 func TestFieldTripOfAnOpenBreakerDoesNothing(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -49,7 +49,7 @@ func TestFieldTripOfAnOpenBreakerDoesNothing(t *testing.T) {
 // A command to a forced breaker is obeyed when the force is lifted, whatever
 // state it was in before, and not announced until then.
 //
-// Field: S178
+// Field: S178, cep21/circuit#159 (2026-08-18).
 func TestFieldCommandsToAForcedBreakerAreRemembered(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -82,7 +82,7 @@ func TestFieldCommandsToAForcedBreakerAreRemembered(t *testing.T) {
 
 // A Reset forgets all failures: the next one is the first.
 //
-// Field: S179
+// Field: S179, lidge-jun/opencodex#4728 review (2026-09-16).
 func TestFieldResetForgetsFailures(t *testing.T) {
 	c := streakConfig()
 	c.ConsecutiveFailures = 5
@@ -103,7 +103,7 @@ func TestFieldResetForgetsFailures(t *testing.T) {
 // Any number of Resets of a closed breaker leave no trace in what it tells
 // later: why it changed last, and why it opens next.
 //
-// Field: S179
+// Field: S179, lidge-jun/opencodex#4728 review (2026-09-16).
 func TestFieldManyResetsKeepTheReason(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -127,7 +127,8 @@ func TestFieldManyResetsKeepTheReason(t *testing.T) {
 // the breaker's name and the time that is left, and is neither a timeout nor
 // temporary to those who ask the old way.
 //
-// Field: S187
+// Field: S187, projectbeskar/virtrigaud#70 (2026-05-21); failsafe-lib/failsafe#119
+// (2017-12-29); juspay/neurolink#899.
 func TestFieldRefusalTellsARetryLoopToStop(t *testing.T) {
 	c := streakConfig()
 	c.Name = "billing"

@@ -10,7 +10,8 @@ import (
 
 // Time alone ends the open state: no minimum of calls stands in its way.
 //
-// Field: S014
+// Field: S014, ballerina-platform/ballerina-lang#9595 (2018-07-11); compare
+// yammer/circuitbox#78 (stuck open, cause not stated).
 func TestFieldCooldownEndsWithAnEmptyWindow(t *testing.T) {
 	c := rateConfig()
 	c.Window = 3 * time.Second
@@ -24,7 +25,7 @@ func TestFieldCooldownEndsWithAnEmptyWindow(t *testing.T) {
 
 // Each opening has a cooldown of its own, counted from that opening.
 //
-// Field: S016
+// Field: S016, exaring/hoglet commit 6b42546 (2023-12-28).
 func TestFieldFailedProbeBeginsANewCooldown(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -44,7 +45,7 @@ func TestFieldFailedProbeBeginsANewCooldown(t *testing.T) {
 // A breaker's own refusals are no evidence: they are counted as refusals and
 // nowhere else.
 //
-// Field: S017
+// Field: S017, zeromicro/go-zero#5551 (2026-04-25); Netflix/Hystrix#1034 (2016-01-04).
 func TestFieldRefusalsAreNoEvidence(t *testing.T) {
 	c := rateConfig()
 	c.Window = time.Minute
@@ -70,7 +71,8 @@ func TestFieldRefusalsAreNoEvidence(t *testing.T) {
 // After any silence the first call is the probe, and nothing has to run
 // meanwhile.
 //
-// Field: S019
+// Field: S019, LMCache/LMCache#4368 (2026-08-01; 45 hours off after a 50-second stall);
+// bazelbuild/bazel#30260 (2026-07-14).
 func TestFieldSilenceNeverBecomesAnOutage(t *testing.T) {
 	for _, silence := range []time.Duration{162_000 * time.Second, 400 * 24 * time.Hour} {
 		p := examine(t, streakConfig())
@@ -90,7 +92,7 @@ func TestFieldSilenceNeverBecomesAnOutage(t *testing.T) {
 // one was not closed, trips the new one: a sick dependency gets no flood, and
 // the old one's tickets disturb nobody.
 //
-// Field: S021
+// Field: S021, resilience4j/resilience4j#2325 (2025-06-20) and PR#2365.
 func TestFieldSwappedBreakerStartsWhereToldTo(t *testing.T) {
 	old := examine(t, rateConfig())
 	old.calls(9, ab.Failure)
@@ -127,7 +129,7 @@ func TestFieldSwappedBreakerStartsWhereToldTo(t *testing.T) {
 // it was made with: swapping breakers and changing the Config that one was
 // made of never shows as a failure.
 //
-// Field: S022
+// Field: S022, cep21/circuit#159 (2026-08-18); cep21/circuit#150 (2026-02-19).
 func TestFieldSettingsAreReadOnce(t *testing.T) {
 	long := streakConfig()
 	long.ConsecutiveFailures, long.SlowCallDuration = 1, time.Hour

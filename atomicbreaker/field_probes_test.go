@@ -18,7 +18,7 @@ func succeed(context.Context) error { return nil }
 // However many callers meet the end of the cooldown, as many are admitted as
 // there are places: seeing that time is up is not the same as winning.
 //
-// Field: S035
+// Field: S035, resilience4j/resilience4j#1432 (2021-05-19).
 func TestFieldOneWinnerWhenTheCooldownEnds(t *testing.T) {
 	for _, places := range []int{1, 3} {
 		c := streakConfig()
@@ -58,7 +58,8 @@ func TestFieldOneWinnerWhenTheCooldownEnds(t *testing.T) {
 // While a slow probe runs nobody else enters, and the refusal says that the
 // breaker is not dead but busy.
 //
-// Field: S037
+// Field: S037, jaseci-labs/jac#7909 and #8064 (2026-08; 17 round trips instead of 1);
+// danielfm/pybreaker commit 03f38cf (2010-10-20); heznpc/AirMCP#249.
 func TestFieldSlowProbeKeepsOthersOut(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -83,7 +84,7 @@ func TestFieldSlowProbeKeepsOthersOut(t *testing.T) {
 // five of five to succeed, two at a time, never more than two are out, and the
 // fifth success closes.
 //
-// Field: S038
+// Field: S038, failsafe-lib/failsafe#391 (2025-02-19), #44 (2016-07-29).
 func TestFieldConcurrentProbesAndProbesInAll(t *testing.T) {
 	c := streakConfig()
 	c.Recovery.Probes, c.Recovery.Successes, c.Recovery.Concurrent = 5, 5, 2
@@ -111,7 +112,7 @@ func TestFieldConcurrentProbesAndProbesInAll(t *testing.T) {
 // With all of five to succeed the first failure is the verdict. The other four
 // are late, and the next probe goes after another cooldown.
 //
-// Field: S040
+// Field: S040, sony/gobreaker#53, #49 (2023-06-20), #30 (2020-11-07).
 func TestFieldFirstFailureDecidesWhenAllMustSucceed(t *testing.T) {
 	c := streakConfig()
 	c.Recovery.Probes, c.Recovery.Successes, c.Recovery.Concurrent = 5, 5, 5
@@ -139,7 +140,7 @@ func TestFieldFirstFailureDecidesWhenAllMustSucceed(t *testing.T) {
 
 // Successes of an earlier episode are forgotten when a new one begins.
 //
-// Field: S042
+// Field: S042, Shopify/semian#192 (2018-09-13).
 func TestFieldEveryEpisodeCountsFromZero(t *testing.T) {
 	c := streakConfig()
 	c.Recovery.Probes, c.Recovery.Successes = 3, 3
@@ -157,7 +158,7 @@ func TestFieldEveryEpisodeCountsFromZero(t *testing.T) {
 
 // A ticket counts once, however often its outcome is reported.
 //
-// Field: S043
+// Field: S043, looplj/axonhub#644 review (2026-01-22).
 func TestFieldSecondReportOfATicketDoesNothing(t *testing.T) {
 	c := streakConfig()
 	c.Recovery.Probes, c.Recovery.Successes = 5, 5
@@ -182,7 +183,7 @@ func TestFieldSecondReportOfATicketDoesNothing(t *testing.T) {
 // Every ticket is counted exactly once under stress, however many times and
 // from however many goroutines it is settled.
 //
-// Field: S045
+// Field: S045, cep21/circuit#152 (2026-02-27); exaring/hoglet commit 9b76c66 (2026-06-26).
 func TestFieldEveryTicketIsCountedOnce(t *testing.T) {
 	const goroutines, each = 64, 1563 // a little over 100 000
 	c := countingConfig(10*time.Second, 10)
@@ -222,7 +223,7 @@ func TestFieldEveryTicketIsCountedOnce(t *testing.T) {
 // One call is one admission and runs once, in the call that closes the breaker
 // too.
 //
-// Field: S047
+// Field: S047, resilience4j/resilience4j#1003; danielfm/pybreaker 0.3.2 changelog (2017-06).
 func TestFieldOneCallRunsOnce(t *testing.T) {
 	runs := 0
 	for name, do := range map[string]func(*ab.Breaker) error{

@@ -9,7 +9,8 @@ import (
 
 // A success ends a streak, however many failures lie scattered around it.
 //
-// Field: S077
+// Field: S077, Shopify/semian#634 (2025-06-03); App-vNext/Polly#131 (2016-06-30);
+// mcp-hangar/mcp-hangar#1397 (2026-09-13).
 func TestFieldSuccessEndsAStreak(t *testing.T) {
 	c := streakConfig()
 	c.ConsecutiveFailures = 2
@@ -27,7 +28,7 @@ func TestFieldSuccessEndsAStreak(t *testing.T) {
 // A quick success never trips, though it may fill the sample; the next failure
 // does.
 //
-// Field: S079
+// Field: S079, lerouxrgd/recloser#10 (2025-11-30) against afex/hystrix-go#49 (2016-06-15).
 func TestFieldSuccessNeverTrips(t *testing.T) {
 	p := examine(t, rateConfig())
 	p.calls(9, ab.Failure)
@@ -41,7 +42,7 @@ func TestFieldSuccessNeverTrips(t *testing.T) {
 // The minimum is of calls within the window, and the window need not be full:
 // enough calls trip at once, and a rate too low for the minimum never does.
 //
-// Field: S080
+// Field: S080, resilience4j/resilience4j#842 (2020-02-04), #1443 (2021-05-26), #1070.
 func TestFieldMinimumCountsWithinTheWindow(t *testing.T) {
 	c := rateConfig()
 	c.Window, c.MinimumCalls, c.FailureRate = 20*time.Second, 5, 1
@@ -66,7 +67,7 @@ func TestFieldMinimumCountsWithinTheWindow(t *testing.T) {
 
 // The bucket that is being filled counts.
 //
-// Field: S081
+// Field: S081, Netflix/Hystrix 1.5 release notes (2016).
 func TestFieldRunningBucketCounts(t *testing.T) {
 	c := rateConfig()
 	c.MinimumCalls, c.FailureRate = 3, 1
@@ -82,7 +83,7 @@ func TestFieldRunningBucketCounts(t *testing.T) {
 // The verdict depends on how many calls the window holds and not on how fast
 // they came.
 //
-// Field: S082
+// Field: S082, linkerd/linkerd2-proxy#4561 (2026-06-11).
 func TestFieldVerdictDoesNotDependOnTheRateOfCalls(t *testing.T) {
 	for _, pause := range []float64{0.001, 0.5} {
 		p := examine(t, rateConfig())
@@ -101,7 +102,7 @@ func TestFieldVerdictDoesNotDependOnTheRateOfCalls(t *testing.T) {
 
 // A rate is a share, not a whole number of percent.
 //
-// Field: S086
+// Field: S086, failsafe-go/failsafe-go commit fb2a544 (2025-09-13).
 func TestFieldRateIsNotRoundedToPercent(t *testing.T) {
 	c := rateConfig()
 	c.FailureRate, c.MinimumCalls = 0.005, 1000
@@ -124,7 +125,7 @@ func TestFieldRateIsNotRoundedToPercent(t *testing.T) {
 // A rate given as k/n is reached by the k-th of n, for any two numbers, and
 // not by the one before.
 //
-// Field: S087
+// Field: S087, cep21/circuit#159 (2026-08-18).
 func TestFieldExactShareReachesTheRate(t *testing.T) {
 	exact := func(rate float64, k, n int) {
 		c := rateConfig()
@@ -156,7 +157,7 @@ func TestFieldExactShareReachesTheRate(t *testing.T) {
 // A window of calls counts the last so many and draws the line where one of
 // time does.
 //
-// Field: S087
+// Field: S087, cep21/circuit#159 (2026-08-18).
 func TestFieldExactShareReachesTheRateInAWindowOfCalls(t *testing.T) {
 	for _, n := range []int{1, 2, 15, 16, 17, 63, 64, 65, 200} {
 		for k := 1; k <= n; k++ {
@@ -176,7 +177,7 @@ func TestFieldExactShareReachesTheRateInAWindowOfCalls(t *testing.T) {
 // Failures of concurrent calls trip, though several may pass the limit at
 // once, and every closing begins to count anew.
 //
-// Field: S169
+// Field: S169, envoyproxy/envoy#1491 (2017-08-18), #40697 (2025-08-13).
 func TestFieldStreakIsALimitToReachNotToHit(t *testing.T) {
 	for range 100 {
 		p := examine(t, streakConfig())
@@ -205,7 +206,7 @@ func TestFieldStreakIsALimitToReachNotToHit(t *testing.T) {
 // There is no cap on how many breakers of a group of targets may be open:
 // each goes by its own evidence.
 //
-// Field: S170
+// Field: S170, envoyproxy/envoy#3263 (2018-05-01), #26877 (2023-04-22), #27066, PR#27909.
 func TestFieldEveryTargetMayBeOpen(t *testing.T) {
 	targets := []*patient{examine(t, streakConfig()), examine(t, streakConfig()), examine(t, streakConfig())}
 	for i, p := range targets {

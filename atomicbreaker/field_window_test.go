@@ -9,7 +9,7 @@ import (
 
 // Buckets that go by without traffic leave the window like any others.
 //
-// Field: S066
+// Field: S066, rubyist/circuitbreaker commit 5dab3b1 (2016-07-19).
 func TestFieldIdleBucketsLeaveTheWindow(t *testing.T) {
 	p := examine(t, countingConfig(5*time.Second, 5))
 	for _, now := range []float64{0.5, 1.5, 2.5, 3.5, 4.5} {
@@ -53,7 +53,7 @@ func (h history) buckets(t *testing.T) (held [3]uint64) {
 
 // The edges of buckets lie at multiples of their width, whenever calls come.
 //
-// Field: S068
+// Field: S068, zeromicro/go-zero#340 (2021-01-03).
 func TestFieldBucketEdgesDoNotDrift(t *testing.T) {
 	h := history{{0, 1}, {90, 5}, {110, 15}}
 	if got, want := h.buckets(t), [3]uint64{1, 5, 15}; got != want {
@@ -63,7 +63,7 @@ func TestFieldBucketEdgesDoNotDrift(t *testing.T) {
 
 // They lie there after a gap longer than the window too.
 //
-// Field: S069
+// Field: S069, zeromicro/go-zero#345 (2021-01-04).
 func TestFieldBucketEdgesStayAfterAnIdleGap(t *testing.T) {
 	h := history{{0, 1}, {90, 5}, {110, 15}, {260, 24}}
 	if got, want := h.buckets(t), [3]uint64{0, 0, 24}; got != want {
@@ -78,7 +78,7 @@ func TestFieldBucketEdgesStayAfterAnIdleGap(t *testing.T) {
 // Steady traffic does not keep the window from rolling: the rate is that of
 // the last ten seconds at any time, as a plain list of calls has it.
 //
-// Field: S070
+// Field: S070, exaring/hoglet commit 2462cd1 (2026-07-09).
 func TestFieldWindowRollsUnderSteadyTraffic(t *testing.T) {
 	p := examine(t, rateConfig())
 	var list []int // bucket of each call, negative for a failure
@@ -127,7 +127,7 @@ func TestFieldWindowRollsUnderSteadyTraffic(t *testing.T) {
 // A window that is not set is one of ten seconds: a long good past does not
 // outweigh an outage for longer than that. A streak does not wait even so long.
 //
-// Field: S072
+// Field: S072, travis-ci/jupiter-brain#12 (2015-09-23, on gobreaker with Interval zero).
 func TestFieldUnsetWindowIsFinite(t *testing.T) {
 	for _, window := range []time.Duration{0, 10 * time.Second} {
 		c := rateConfig()
@@ -153,7 +153,8 @@ func TestFieldUnsetWindowIsFinite(t *testing.T) {
 // its end does not. All that read agree with all that call, in that instant
 // too, whether the breaker's own timer has run in it or not.
 //
-// Field: S074
+// Field: S074, sony/gobreaker commit 1ab58bd (2026-01-01, review changes around "before" and
+// "not after").
 func TestFieldSpansAreHalfOpen(t *testing.T) {
 	p := examine(t, streakConfig())
 	p.trip()
@@ -207,7 +208,8 @@ func TestFieldSpansAreHalfOpen(t *testing.T) {
 // probe's outcome is late, an old outcome is gone. Only the cooldown is ended
 // by the timer, and until then everything says open.
 //
-// Field: S074
+// Field: S074, sony/gobreaker commit 1ab58bd (2026-01-01, review changes around "before" and
+// "not after").
 func TestFieldInstantDecidesNotTheOrderOfTimers(t *testing.T) {
 	p := examine(t, streakConfig())
 	first := func(at float64, f func()) { // runs before any timer that is set later
@@ -249,7 +251,8 @@ func TestFieldInstantDecidesNotTheOrderOfTimers(t *testing.T) {
 // The window is empty after a close: failures from before the opening, young
 // enough or not, and the probes do not count in it.
 //
-// Field: S076
+// Field: S076, resilience4j/resilience4j#39 (window copied on close) against the usual
+// clear-on-close.
 func TestFieldCloseEmptiesTheWindow(t *testing.T) {
 	c := rateConfig()
 	c.Window = time.Minute

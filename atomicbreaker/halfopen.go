@@ -227,6 +227,20 @@ func (b *Breaker) silent(w word, now time.Duration) bool {
 	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && now-b.silentSince() >= b.cfg.Recovery.ProbeTimeout
 }
 
+// quietTick closes if the window has not been full since the last tick and
+// there has been a success since the last cut. A window that is full now is
+// full in the time to come: who only asks Ready sees that and sets no flag.
+func (b *Breaker) quietTick(w word, alive bool) bool {
+	full := markOf(w.generation())
+	if alive && b.full.Load() != full {
+		return b.close(w)
+	}
+	if w.inFlight() < w.window() {
+		b.full.CompareAndSwap(full, 0)
+	}
+	return false
+}
+
 // tickHalfOpen closes, gives up or lets one more in, and returns when to look
 // again; never if nothing is in flight, was refused or has been seen.
 func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
@@ -241,16 +255,9 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 		}
 	}
 	alive := b.kind.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
-	tick := int64((now - since) / quiet)
-	if b.ticking && tick > b.ticks {
-		if alive && b.full.Load() != markOf(gen) {
-			b.close(w)
-			return now
-		}
-		b.full.CompareAndSwap(markOf(gen), 0)
-	}
-	b.ticks = tick
-	if b.giveUp(now) {
+	last := b.ticks
+	b.ticks = int64((now - since) / quiet)
+	if b.ticking && b.ticks > last && b.quietTick(w, alive) || b.giveUp(now) {
 		return now
 	}
 	start := b.silentSince()
@@ -266,7 +273,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	if !b.ticking {
 		return never
 	}
-	next := since + time.Duration(tick+1)*quiet
+	next := since + time.Duration(b.ticks+1)*quiet
 	if w.inFlight() > 0 {
 		next = min(next, start+b.cfg.Recovery.ProbeTimeout)
 	}

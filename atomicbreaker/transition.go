@@ -136,7 +136,9 @@ func (j *jitter) spread(length, after time.Duration) time.Duration {
 	if after > 0 && after >= length {
 		return after + time.Duration(float64(after)*(c.Jitter*j.at))
 	}
-	return max(after, time.Duration(float64(length)*(1-c.Jitter+2*c.Jitter*j.at)))
+	// The conversion keeps processors that fuse multiply and add to the same result.
+	share := 1 - c.Jitter + float64(2*c.Jitter*j.at)
+	return max(after, time.Duration(float64(length)*share))
 }
 
 // toHalfOpen ends the cooldown of w, or a ForcedOpen that next leaves. It

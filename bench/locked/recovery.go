@@ -191,7 +191,7 @@ func (m *machine) recover(now time.Duration) {
 			m.recovered(now)
 			return
 		}
-		p.full = false
+		p.full = p.inFlight >= m.limit()
 		p.quiet = m.quietAfter(now)
 	}
 	if now >= m.givesUp() {

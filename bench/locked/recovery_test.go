@@ -248,6 +248,8 @@ func TestRefusalHoldsTheCloseBack(t *testing.T) {
 			r.want(halfOpen)
 		}
 		settle(hung, atomicbreaker.Ignored)
+		r.clock.Advance(time.Second) // at the last tick the window was full
+		r.want(halfOpen)
 		r.clock.Advance(time.Second)
 		r.want(closed)
 	})

@@ -29,6 +29,7 @@ func quick(f fault) *drill {
 	}
 }
 
+// TestDrillForReal tries again when the machine was too busy to keep time.
 func TestDrillForReal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes three seconds")
@@ -36,38 +37,54 @@ func TestDrillForReal(t *testing.T) {
 	for _, f := range []fault{dead, errors5xx} {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()
-			j := quick(f)
-			if err := j.validate(); err != nil {
-				t.Fatal(err)
-			}
-			var out bytes.Buffer
-			r := newReport(newConsole(&out, &out), nil)
-			if err := j.run(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
-			if !r.passed() {
-				t.Errorf("a verdict failed: %+v", r.file.Checks)
-			}
-			facts := r.file.Drill
-			if facts.Total.Sent < 500 || facts.Total.Refused == 0 || facts.Total.inFlight() != 0 {
-				t.Errorf("totals %+v", facts.Total)
-			}
-			var sum counts
-			for _, s := range facts.Seconds {
-				sum = counts{sum.Sent + s.Sent, sum.OK + s.OK, sum.Failed + s.Failed, sum.Refused + s.Refused}
-			}
-			if sum != facts.Total || len(facts.Seconds) != 3 {
-				t.Errorf("%d seconds add up to %+v, want 3 and %+v", len(facts.Seconds), sum, facts.Total)
-			}
-			story := out.String()
-			for _, want := range []string{faults[f], "the breaker opens", "the server is mended", "half-open", "the breaker closes"} {
-				at := strings.Index(story, want)
-				if at < 0 {
-					t.Fatalf("the story lacks %q, or tells it too early:\n%s", want, out.String())
+			for range 3 {
+				r, out := drillOnce(t, quick(f))
+				tellsTheStory(t, f, r, out)
+				if r.passed() {
+					return
 				}
-				story = story[at:]
+				if late := find(t, r, "drill/started_late_ms").Value; late < 50 {
+					t.Fatalf("a verdict failed: %+v\n%s", r.file.Checks, out)
+				}
 			}
+			t.Skip("the machine is too busy to tell")
 		})
+	}
+}
+
+func drillOnce(t *testing.T, j *drill) (*report, string) {
+	t.Helper()
+	if err := j.validate(); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	r := newReport(newConsole(&out, &out), nil)
+	if err := j.run(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return r, out.String()
+}
+
+// tellsTheStory looks for what must be told whatever the verdict.
+func tellsTheStory(t *testing.T, f fault, r *report, story string) {
+	t.Helper()
+	facts := r.file.Drill
+	if facts.Total.Sent < 500 || facts.Total.Refused == 0 || facts.Total.inFlight() != 0 {
+		t.Errorf("totals %+v", facts.Total)
+	}
+	var sum counts
+	for _, s := range facts.Seconds {
+		sum = counts{sum.Sent + s.Sent, sum.OK + s.OK, sum.Failed + s.Failed, sum.Refused + s.Refused}
+	}
+	if sum != facts.Total || len(facts.Seconds) < 3 {
+		t.Errorf("%d seconds add up to %+v, want 3 and %+v", len(facts.Seconds), sum, facts.Total)
+	}
+	for _, want := range []string{faults[f], "the breaker opens", "the server is mended", "half-open", "the breaker closes"} {
+		at := strings.Index(story, want)
+		if at < 0 {
+			t.Fatalf("the story lacks %q, or tells it too early:\n%s", want, story)
+		}
+		story = story[at:]
 	}
 }
 
@@ -108,7 +125,7 @@ func TestDrillOfAnothersServerBreaksNothing(t *testing.T) {
 	if err := j.run(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"drill/openings", "drill/refused_at_end", "drill/conservation"}
+	want := []string{"drill/openings", "drill/refused_at_end", "drill/conservation", "drill/started_late_ms"}
 	if got := checkNames(r); !reflect.DeepEqual(got, want) || !r.passed() {
 		t.Errorf("checks %v, want %v", got, want)
 	}
@@ -137,7 +154,7 @@ func (a *answerAt) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
 	load := &traffic{transport: new(answerAt), url: "http://127.0.0.1/", timeout: time.Minute, watch: newStopwatch(), tally: newTally()}
-	load.tally.sent()
+	load.tally.sent(0)
 	load.call(t.Context(), time.Now().Add(-time.Second), 250*time.Millisecond) // 750 ms behind its time
 	if got := time.Duration(load.tally.latency.longest); got < 750*time.Millisecond || got > 2*time.Second {
 		t.Errorf("latency %v, want 750 ms and a little", got)

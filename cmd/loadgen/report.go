@@ -116,7 +116,7 @@ func (r *report) printVerdict() {
 		r.console.printf("\n%d of %d verdicts FAILED, in %v\n", failed, judged, took)
 		return
 	}
-	r.console.printf("\nall %d verdicts passed, in %v\n", judged, took)
+	r.console.printf("\n%d of %d verdicts passed, in %v\n", judged, judged, took)
 }
 
 // writeJSON writes the report to a file, to stdout for "-", or not at all for

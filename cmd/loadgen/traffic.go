@@ -15,7 +15,8 @@ import (
 
 // traffic is an open loop: calls start at instants drawn beforehand, whether
 // or not earlier ones have ended, and are timed from these instants. So a
-// server that stalls cannot hide the calls that it kept from being made.
+// server that stalls cannot hide the calls that it kept from being made. The
+// timeout runs from when a call really starts, as a caller's own would.
 type traffic struct {
 	transport http.RoundTripper
 	url       string
@@ -40,7 +41,7 @@ func (t *traffic) run(ctx context.Context, start time.Time, d time.Duration) {
 		now := time.Since(start)
 		for ; due <= now && due < d; due += gap() {
 			at := due
-			t.tally.sent()
+			t.tally.sent(now - at)
 			calls.Go(func() { t.call(ctx, start, at) })
 		}
 		select {
@@ -53,7 +54,7 @@ func (t *traffic) run(ctx context.Context, start time.Time, d time.Duration) {
 
 // call makes one call that was due at an instant since start.
 func (t *traffic) call(ctx context.Context, start time.Time, due time.Duration) {
-	ctx, cancel := context.WithDeadline(ctx, start.Add(due+t.timeout))
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url, nil)
 	if err != nil {
@@ -103,8 +104,9 @@ type tally struct {
 	mu      sync.Mutex
 	total   counts
 	byKind  [4]int
-	latency *latencies // of answered calls from their intended start, in nanoseconds
-	refusal *latencies // of refused calls, in ticks of the stopwatch
+	latency *latencies    // of answered calls from their intended start, in nanoseconds
+	refusal *latencies    // of refused calls, in ticks of the stopwatch
+	latest  time.Duration // by which a call started after it was due
 
 	watched     time.Duration   // since the start: from here on the next three are looked for
 	firstAnswer time.Duration   // 0: none
@@ -135,10 +137,12 @@ func newTally() *tally {
 	return &tally{latency: newLatencies(0), refusal: newLatencies(0)}
 }
 
-func (t *tally) sent() {
+// sent counts a call that starts so long after it was due.
+func (t *tally) sent(late time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.total.Sent++
+	t.latest = max(t.latest, late)
 }
 
 // ended counts a call that was due at an instant and ended at another, and

@@ -155,7 +155,7 @@ func (x *exercise) summary(c *console, rule rules, f drillFacts) {
 			x.afterMend("last refusal", "no refusal", f.lastRefusal), x.afterMend("closed", "not closed", closed.At))
 	}
 	if d := x.stalledFor(rule.quiet); d > 0 {
-		c.printf("the machine was too busy to answer at once: %v are added to the time to recover\n", d)
+		c.printf("the machine was too busy to answer at once: %v are added to the time in which to recover\n", d)
 	}
 	c.printf("an answer took, from the intended start of its call: p50 %s, p99 %s, max %s\n",
 		nanos(f.LatencyMS["p50"]*1e6), nanos(f.LatencyMS["p99"]*1e6), nanos(f.LatencyMS["max"]*1e6))
@@ -184,6 +184,7 @@ func (x *exercise) judge(r *report, rule rules, f drillFacts) {
 	if f.Total.Refused > 0 {
 		r.info("drill/refusal_p99", f.RefusalNS["p99"], "ns")
 	}
+	r.info("drill/started_late_ms", x.tally.latest.Seconds()*1000, "ms")
 }
 
 func (x *exercise) judgeOutage(r *report, rule rules, f drillFacts) {
