@@ -34,7 +34,8 @@ func TestRefusalIsATypedErrorAndClosesTheRequestBody(t *testing.T) {
 				t.Errorf("refusal by %q, retry after %v; want billing, 3.8s", refusal.Name(), got)
 			}
 			var netErr net.Error
-			if errors.As(err, &netErr) && (netErr.Timeout() || netErr.Temporary()) { //nolint:staticcheck // what old retry loops ask
+			//lint:ignore SA1019 what old retry loops ask
+			if errors.As(err, &netErr) && (netErr.Timeout() || netErr.Temporary()) {
 				t.Error("a refusal looks like a timeout or a temporary error")
 			}
 			if !body.closed.Load() {
