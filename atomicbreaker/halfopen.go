@@ -70,6 +70,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			breaker: b,
 			claim:   claimOf(w) | claimProbe | claimTimed | claim(ticketCut)<<cutShift,
 			start:   now,
+			others:  uint32(w.inFlight()),
 		}, nil
 	}
 	return b.Acquire()
@@ -120,7 +121,7 @@ func (b *Breaker) judgeProbe(t *Ticket, old uint64, w word, failed bool, latency
 		return old, effect{} // sent before the last cut: only the place comes back
 	}
 	slowAnswer := !failed && b.slowAnswer(gen, latency)
-	next, does := b.kind.judge(e, w.inFlight(), w.window(), failed, slowAnswer)
+	next, does := b.kind.judge(e, w.inFlight(), w.window(), int(t.others), failed, slowAnswer)
 	return next.pack(), does
 }
 
@@ -182,6 +183,15 @@ func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
 			}
 		}
 	}
+}
+
+// answered reports whether the probe window of w has seen a success.
+func (b *Breaker) answered(w word) bool {
+	if w.phase() != phaseHalfOpen || b.kind.probes > 0 {
+		return false
+	}
+	e := evidenceOf(b.evidence.Load(), w.generation())
+	return e.alive || e.cut != 0
 }
 
 // close ends half-open well.

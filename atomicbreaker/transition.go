@@ -46,6 +46,11 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		if why == ReasonProbeTimeout && !b.silent(w, now) {
 			return false
 		}
+		if why != ReasonTripCalled && b.answered(w) {
+			// It was alive and is down again: a new outage. Else one that comes and
+			// goes would be asked ever less often, and missed while it is there.
+			raise(&b.trippedAt, int64(now))
+		}
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
 		}
