@@ -12,7 +12,7 @@ import (
 // itself causes.
 type announcer struct {
 	notes   atomic.Pointer[note]
-	telling atomic.Int64 // calls of tellAll since one began to tell
+	telling atomic.Int32 // calls of tellAll since one began to tell, each with a note in memory
 	next    uint32       // the generation to tell of next; owned by who tells
 	held    *note        // notes that came early, by generation; owned likewise
 	panics  atomic.Uint64
@@ -50,7 +50,7 @@ func (b *Breaker) tellAll() {
 }
 
 // tell announces until no note has come since it looked.
-func (b *Breaker) tell(seen int64) {
+func (b *Breaker) tell(seen int32) {
 	for {
 		for n := b.notes.Swap(nil); n != nil; {
 			next := n.next
