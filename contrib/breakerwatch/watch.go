@@ -34,8 +34,9 @@ import (
 // have met, at most 4096 for breakers that no reading has met yet, and the
 // latest 1024 changes of state.
 type Watch struct {
-	mu      sync.Mutex // of sources
+	mu      sync.Mutex // of what was added
 	singles []*atomicbreaker.Breaker
+	taken   map[string]bool // names of singles
 	seqs    []*iter.Seq[*atomicbreaker.Breaker]
 
 	records    sync.Map     // name to *record
@@ -77,19 +78,18 @@ func (w *Watch) Config(c atomicbreaker.Config) atomicbreaker.Config {
 func (w *Watch) Add(breakers ...*atomicbreaker.Breaker) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	taken := make(map[string]bool, len(w.singles))
-	for _, b := range w.singles {
-		taken[b.Name()] = true
+	if w.taken == nil {
+		w.taken = map[string]bool{}
 	}
 	var faults []error
 	for _, b := range breakers {
 		switch {
 		case b == nil:
 			faults = append(faults, errors.New("breakerwatch: cannot add a nil Breaker"))
-		case taken[b.Name()]:
+		case w.taken[b.Name()]:
 			faults = append(faults, fmt.Errorf("breakerwatch: a breaker named %q is there already; names must differ", b.Name()))
 		default:
-			taken[b.Name()] = true
+			w.taken[b.Name()] = true
 			w.singles = append(w.singles, b)
 		}
 	}
@@ -103,6 +103,7 @@ func (w *Watch) Remove(b *atomicbreaker.Breaker) bool {
 	i := slices.Index(w.singles, b)
 	if i >= 0 {
 		w.singles = slices.Delete(w.singles, i, i+1)
+		delete(w.taken, b.Name())
 	}
 	return i >= 0
 }
