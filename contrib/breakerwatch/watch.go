@@ -14,6 +14,7 @@
 package breakerwatch
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -183,17 +184,31 @@ func (w *Watch) Stats() Stats {
 type Reading struct {
 	atomicbreaker.Snapshot
 
-	Changed     time.Time // of the last change of state, or when the breaker was made
-	LastOutcome time.Time // zero: no call has been settled yet
-	LastRefusal time.Time // zero: none has been refused yet
+	Changed     time.Time `json:"changed"`               // of the last change of state, or when the breaker was made
+	LastOutcome time.Time `json:"last_outcome,omitzero"` // zero: no call has been settled yet
+	LastRefusal time.Time `json:"last_refusal,omitzero"` // zero: none has been refused yet
 
 	// Transitions counts changes of state. Read only. Empty if the breaker's
 	// configuration did not come from Watch.Config. A breaker that is made again
 	// under the name of one that is gone continues its counts.
-	Transitions []TransitionCount
+	Transitions []TransitionCount `json:"transitions,omitempty"`
 
-	Breaker *atomicbreaker.Breaker
+	Breaker *atomicbreaker.Breaker `json:"-"`
 	record  *record
+}
+
+// MarshalJSON gives the fields of the snapshot and those of the reading side
+// by side, and probes, if there were any.
+func (r Reading) MarshalJSON() ([]byte, error) {
+	type fields Reading // without this method
+	whole := struct {
+		fields
+		Probes *Probes `json:"probes,omitempty"`
+	}{fields: fields(r)}
+	if p, ok := r.Probes(); ok {
+		whole.Probes = &p
+	}
+	return json.Marshal(whole)
 }
 
 // Read appends a reading of every breaker to into.
