@@ -91,7 +91,7 @@ type Config struct {
 	Clock clock.Clock
 
 	// Rand draws the jitter: it returns a number in [0, 1) and is asked once
-	// per opening. It may run concurrently. Default: math/rand/v2's Float64.
+	// per opening, unless Cooldown.Jitter is Off. It may run concurrently. Default: math/rand/v2's Float64.
 	Rand func() float64
 
 	// Stripes is the most stripes that outcomes are spread over to keep
@@ -112,8 +112,9 @@ type Cooldown struct {
 
 	// Factor says how the cooldown grows while an outage lasts. 0: with the
 	// age of the outage, an eighth of the time since the trip, so that its end
-	// is noticed at most an eighth late. 1: not at all. Above 1, up to 16: so
-	// many times longer at each reopening. Default: 0.
+	// is noticed at most an eighth late; a dependency whose probes succeeded and
+	// then failed again is a new outage. 1: not at all. Above 1, up to 16: so many
+	// times longer at each reopening. Default: 0.
 	Factor float64
 
 	// Jitter spreads cooldowns evenly over +- this share, above 0 and below 1,

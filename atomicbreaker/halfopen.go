@@ -66,6 +66,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			breaker: b,
 			claim:   claimOf(w) | claimProbe | claimTimed | claim(ticketCut)<<cutShift,
 			start:   now,
+			others:  uint32(w.inFlight()),
 		}, nil
 	}
 	return b.Acquire()
@@ -115,7 +116,7 @@ func (b *Breaker) judgeProbe(t *Ticket, old uint64, w word, failed bool, latency
 		return old, effect{} // sent before the last cut: only the place comes back
 	}
 	slowAnswer := !failed && b.slowAnswer(gen, latency)
-	next, does := b.kind.judge(e, w.inFlight(), w.window(), failed, slowAnswer)
+	next, does := b.kind.judge(e, w.inFlight(), w.window(), int(t.others), failed, slowAnswer)
 	return next.pack(), does
 }
 
@@ -179,6 +180,15 @@ func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
 	}
 }
 
+// answered reports whether the probe window of w has seen a success.
+func (b *Breaker) answered(w word) bool {
+	if w.phase() != phaseHalfOpen || b.kind.probes > 0 {
+		return false
+	}
+	e := evidenceOf(b.evidence.Load(), w.generation())
+	return e.alive || e.cut != 0
+}
+
 // close ends half-open well.
 func (b *Breaker) close(w word) bool {
 	return b.move(w, w.to(phaseClosed, 0), ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
@@ -217,10 +227,28 @@ func (b *Breaker) silentSince() time.Duration {
 // late, whichever comes first.
 func (b *Breaker) giveUp(now time.Duration) bool {
 	w := b.load()
-	if w.phase() != phaseHalfOpen || w.inFlight() == 0 || now-b.silentSince() < b.cfg.Recovery.ProbeTimeout {
-		return false
+	return b.silent(w, now) && b.trip(w.generation(), ReasonProbeTimeout, b.episode(w.generation()), 0)
+}
+
+// silent reports whether the probes in flight have been silent for
+// ProbeTimeout. It is asked for the very word that giving them up changes:
+// others may have come into flight since an earlier one.
+func (b *Breaker) silent(w word, now time.Duration) bool {
+	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && now-b.silentSince() >= b.cfg.Recovery.ProbeTimeout
+}
+
+// quietTick closes if the window has not been full since the last tick and
+// there has been a success since the last cut. A window that is full now is
+// full in the time to come: who only asks Ready sees that and sets no flag.
+func (b *Breaker) quietTick(w word, alive bool) bool {
+	full := markOf(w.generation())
+	if alive && b.full.Load() != full {
+		return b.close(w)
 	}
-	return b.trip(w.generation(), ReasonProbeTimeout, b.episode(w.generation()), 0)
+	if w.inFlight() < w.window() {
+		b.full.CompareAndSwap(full, 0)
+	}
+	return false
 }
 
 // tickHalfOpen closes, gives up or lets one more in, and returns when to look
@@ -237,16 +265,9 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 		}
 	}
 	alive := b.kind.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
-	tick := int64((now - since) / quiet)
-	if b.ticking && tick > b.ticks {
-		if alive && b.full.Load() != markOf(gen) {
-			b.close(w)
-			return now
-		}
-		b.full.CompareAndSwap(markOf(gen), 0)
-	}
-	b.ticks = tick
-	if b.giveUp(now) {
+	last := b.ticks
+	b.ticks = int64((now - since) / quiet)
+	if b.ticking && b.ticks > last && b.quietTick(w, alive) || b.giveUp(now) {
 		return now
 	}
 	start := b.silentSince()
@@ -262,7 +283,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	if !b.ticking {
 		return never
 	}
-	next := since + time.Duration(tick+1)*quiet
+	next := since + time.Duration(b.ticks+1)*quiet
 	if w.inFlight() > 0 {
 		next = min(next, start+b.cfg.Recovery.ProbeTimeout)
 	}

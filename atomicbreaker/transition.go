@@ -42,6 +42,14 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		if b.load() != w {
 			continue // now may lie within a later opening, which it must not lengthen
 		}
+		if why == ReasonProbeTimeout && !b.silent(w, now) {
+			return false
+		}
+		if why != ReasonTripCalled && b.answered(w) {
+			// It was alive and is down again: a new outage. Else one that comes and
+			// goes would be asked ever less often, and missed while it is there.
+			raise(&b.trippedAt, int64(now))
+		}
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
 		}
@@ -133,7 +141,9 @@ func (j *jitter) spread(length, after time.Duration) time.Duration {
 	if after > 0 && after >= length {
 		return after + time.Duration(float64(after)*(c.Jitter*j.at))
 	}
-	return max(after, time.Duration(float64(length)*(1-c.Jitter+2*c.Jitter*j.at)))
+	// The conversion keeps processors that fuse multiply and add to the same result.
+	share := 1 - c.Jitter + float64(2*c.Jitter*j.at)
+	return max(after, time.Duration(float64(length)*share))
 }
 
 // toHalfOpen ends the cooldown of w, or a ForcedOpen that next leaves. It

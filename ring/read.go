@@ -50,8 +50,11 @@ func (r *Ring) addBucket(sum *Counts, s Stripe, b Epoch) {
 	}
 }
 
-// Sweep folds what has left the window of e into the totals and so leaves no
-// old stamp behind that could come round again. Nobody waits for it.
+// Sweep folds what has left the window of a live epoch e, or of one that has
+// just been put to sleep, into the totals and so leaves no old stamp behind that
+// could come round again. Nobody waits for it. [E8] As in addSlow, a cell is
+// taken only if the epoch has not moved after the cell was read: a stamp that
+// is none of e's is then an old one and not that of a later window.
 func (r *Ring) Sweep(e Epoch) {
 	for _, s := range r.all() {
 		b := e
@@ -59,7 +62,13 @@ func (r *Ring) Sweep(e Epoch) {
 			cells := s[b.index() : b.index()+int(r.cells)]
 			for kind := range cells {
 				c := cells[kind].Load()
-				if c&r.countMask != 0 && c^uint64(b) > r.countMask && cells[kind].CompareAndSwap(c, r.stamp(b)) {
+				if c&r.countMask == 0 || c^uint64(b) <= r.countMask {
+					continue
+				}
+				if r.Epoch()&^asleepBit != e {
+					return
+				}
+				if cells[kind].CompareAndSwap(c, r.stamp(b)) {
 					s[foldedWord+kind].Add(c & r.countMask)
 				}
 			}

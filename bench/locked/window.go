@@ -7,20 +7,24 @@ import "github.com/atomicbreaker/breaker/atomicbreaker"
 // of a window of calls hold one outcome each.
 type window struct {
 	cells  []atomicbreaker.Counts
-	newest int64
+	newest int64 // its number
+	at     int   // its place in cells
 	sum    atomicbreaker.Counts
 }
 
 // advance makes a later cell the newest. What was in the cells that thereby
 // leave the window is forgotten.
 func (w *window) advance(to int64) {
-	for n := int64(len(w.cells)); w.newest < to; {
+	for w.newest < to {
 		if w.sum.Calls == 0 {
 			w.newest = to // every cell is empty already
 			return
 		}
 		w.newest++
-		oldest := &w.cells[w.newest%n]
+		if w.at++; w.at == len(w.cells) {
+			w.at = 0
+		}
+		oldest := &w.cells[w.at]
 		w.sum.Calls -= oldest.Calls
 		w.sum.Failures -= oldest.Failures
 		w.sum.Slow -= oldest.Slow
@@ -30,7 +34,7 @@ func (w *window) advance(to int64) {
 
 // add counts one outcome in the newest cell.
 func (w *window) add(failed, slow bool) {
-	count(&w.cells[w.newest%int64(len(w.cells))], failed, slow)
+	count(&w.cells[w.at], failed, slow)
 	count(&w.sum, failed, slow)
 }
 

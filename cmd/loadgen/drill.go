@@ -65,7 +65,7 @@ func (j *drill) run(ctx context.Context, r *report) error {
 		if err := server.start(); err != nil {
 			return err
 		}
-		defer server.stop()
+		defer server.kill()
 		url = server.url()
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -49,12 +48,10 @@ type faultyServer struct {
 
 	mu   sync.Mutex
 	http *http.Server // nil while dead
-	over chan struct{}
 }
 
 // start takes a free port on loopback and serves.
 func (s *faultyServer) start() error {
-	s.over = make(chan struct{})
 	s.fault.Store(healthy)
 	s.addr = "127.0.0.1:0"
 	return s.listen()
@@ -72,12 +69,7 @@ func (s *faultyServer) inflict(f fault) error {
 	return s.listen()
 }
 
-// stop ends the server and what hangs in it.
-func (s *faultyServer) stop() error {
-	close(s.over)
-	return s.kill()
-}
-
+// kill closes the port and every connection, which ends what hangs in them.
 func (s *faultyServer) kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,9 +126,8 @@ func (s *faultyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var errOver = errors.New("server is stopping")
-
-// sleep returns early when the caller has left or the server stops.
+// sleep returns early when the connection is gone: the caller has left, or the
+// server was stopped.
 func (s *faultyServer) sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -145,8 +136,6 @@ func (s *faultyServer) sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.over:
-		return errOver
 	}
 }
 

@@ -19,7 +19,7 @@ func startServer(t *testing.T) (*faultyServer, *http.Client) {
 	transport := &http.Transport{}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		s.stop()
+		s.kill()
 	})
 	return s, &http.Client{Transport: transport}
 }
@@ -102,7 +102,7 @@ func TestStoppingTheServerEndsHangingCalls(t *testing.T) {
 		ended <- err
 	}()
 	time.Sleep(50 * time.Millisecond)
-	s.stop()
+	s.kill()
 	select {
 	case err := <-ended:
 		if err == nil || errors.Is(err, context.DeadlineExceeded) {

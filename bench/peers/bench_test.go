@@ -1,0 +1,91 @@
+package peers
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+)
+
+// perCore are the numbers of goroutines per processor.
+var perCore = []int{1, 2, 16}
+
+// BenchmarkCall measures one call in every row of every subject. Rows that a
+// subject cannot do are skipped with the reason.
+func BenchmarkCall(b *testing.B) {
+	for _, row := range Rows() {
+		for _, s := range Subjects() {
+			for _, g := range perCore {
+				b.Run(fmt.Sprintf("row=%s/%s/g=%d", row, s.Key(), g), func(b *testing.B) { benchmarkRow(b, s, row, g) })
+			}
+		}
+	}
+}
+
+func benchmarkRow(b *testing.B, s Subject, row Row, g int) {
+	p, err := s.Prepare(row)
+	if errors.Is(err, ErrLacks) {
+		b.Skip(err)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Close()
+	admitted := runParallel(b, g, func() Call { return p.Op }, p.Tenth)
+	share := float64(admitted) / float64(b.N)
+	want := 0.0
+	if p.Admitted {
+		want = 1
+	}
+	switch {
+	case share == want:
+	case s.ByChance && !p.Admitted && share < 0.5, s.Leaks != "" && p.Admitted && share > 0.5:
+		b.ReportMetric(100*share, "admitted-%")
+	default:
+		b.Fatalf("%s admitted %d of %d calls", s.Key(), admitted, b.N)
+	}
+}
+
+// BenchmarkFloor measures the floors through the same harness.
+func BenchmarkFloor(b *testing.B) {
+	for _, f := range Floors() {
+		for _, g := range perCore {
+			b.Run(fmt.Sprintf("floor=%s/g=%d", f.Name, g), func(b *testing.B) {
+				runParallel(b, g, f.New(), nil)
+			})
+		}
+	}
+}
+
+// runParallel runs b.N operations on g goroutines per processor, every tenth of
+// each goroutine being tenth unless that is nil, and returns how many were
+// admitted.
+func runParallel(b *testing.B, g int, local func() Call, tenth Call) int64 {
+	b.ReportAllocs()
+	b.SetParallelism(g)
+	var admitted atomic.Int64
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		op, n := local(), int64(0)
+		if tenth == nil {
+			for pb.Next() {
+				if op() {
+					n++
+				}
+			}
+		} else {
+			for i := 1; pb.Next(); i++ {
+				call := op
+				if i == 10 {
+					call, i = tenth, 0
+				}
+				if call() {
+					n++
+				}
+			}
+		}
+		admitted.Add(n)
+	})
+	b.StopTimer()
+	return admitted.Load()
+}
