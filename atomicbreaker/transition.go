@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"runtime/trace"
 	"sync/atomic"
 	"time"
 )
@@ -191,6 +192,9 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 		b.abandoned.Add(uint64(w.inFlight()))
 	}
 	b.kick()
+	if from != to && trace.IsEnabled() {
+		b.traceEvent(from.String() + " to " + to.String() + ": " + why.String())
+	}
 	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})
