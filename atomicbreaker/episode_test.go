@@ -37,6 +37,8 @@ type paperTicket struct {
 	cut   int
 	start time.Duration
 	probe bool
+
+	others int // in flight when it was admitted
 }
 
 func newPaper(c Config) *paper {
@@ -76,6 +78,13 @@ func (p *paper) reopen() {
 	p.to(StateOpen)
 }
 
+// relapse begins a new outage where the window has seen a success.
+func (p *paper) relapse() {
+	if p.c.Recovery.Probes == 0 && (p.alive || p.cut > 0) {
+		p.trippedAt = p.now
+	}
+}
+
 func (p *paper) acquire() (paperTicket, bool) {
 	t := paperTicket{gen: p.gen, cut: p.cut, start: p.now}
 	switch {
@@ -89,7 +98,7 @@ func (p *paper) acquire() (paperTicket, bool) {
 		p.refusedHalfOpen++
 		return t, false
 	}
-	t.probe = true
+	t.probe, t.others = true, p.inf
 	p.inf++
 	if p.inf == p.W {
 		p.full = true
@@ -134,9 +143,10 @@ func (p *paper) reportProbe(t paperTicket, o Outcome) {
 			slow = rtt > 3*p.fastest
 		}
 	}
-	p.settle(t.cut, o, slow)
+	p.settle(t.cut, t.others, o, slow)
 	switch {
 	case p.opens:
+		p.relapse()
 		p.reopen()
 	case p.closed:
 		p.to(StateClosed)
@@ -202,6 +212,7 @@ func (p *paper) lookHalfOpen() {
 	p.ticks = tick
 	if p.inf > 0 && p.now >= p.silentSince+r.ProbeTimeout {
 		p.abandoned += uint64(p.inf)
+		p.relapse()
 		p.reopen()
 		return
 	}

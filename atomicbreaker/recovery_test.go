@@ -19,8 +19,8 @@ type written struct {
 }
 
 // settle is what is written of one outcome; the ticket is of the current
-// generation. slow: more than G times the fastest answer.
-func (s *written) settle(ticketCut int, o Outcome, slow bool) {
+// generation and was admitted beside others. slow: more than G times the fastest answer.
+func (s *written) settle(ticketCut, others int, o Outcome, slow bool) {
 	const H = 5
 	used := s.inf
 	s.inf--
@@ -30,7 +30,7 @@ func (s *written) settle(ticketCut int, o Outcome, slow bool) {
 	case o == Success:
 		s.alive = true
 		s.tally = max(0, s.tally-s.weight)
-		if 2*used >= s.W {
+		if 3*used >= s.W {
 			switch {
 			case slow:
 				s.credit++
@@ -57,7 +57,7 @@ func (s *written) settle(ticketCut int, o Outcome, slow bool) {
 				s.opens = true
 				return
 			}
-			s.W = max(1, s.W/2)
+			s.W = max(1, min(s.W, others)*5/8)
 			s.cut++
 			if s.cut == 1<<16 {
 				s.cut = 1 // 0 is skipped
@@ -68,12 +68,14 @@ func (s *written) settle(ticketCut int, o Outcome, slow bool) {
 }
 
 func TestJudgeIsTheWrittenAlgorithm(t *testing.T) {
-	type pair struct{ used, window int }
-	var loads []pair
+	type load struct{ used, window, others int }
+	var loads []load
 	for _, window := range []int{1, 2, 3, 4, 5, 63, 64, 65, 16380, 16381, 16382, 16383} {
-		for _, used := range []int{1, window/2 - 1, window / 2, window/2 + 1, window, window + 1} {
-			if used >= 1 && used <= maxInFlight {
-				loads = append(loads, pair{used, window})
+		for _, used := range []int{1, window/3 - 1, window / 3, window/3 + 1, window, window + 1} {
+			for _, others := range []int{0, window / 2, window - 1, window + 1} {
+				if used >= 1 && used <= maxInFlight {
+					loads = append(loads, load{used, window, others})
+				}
 			}
 		}
 	}
@@ -91,9 +93,9 @@ func TestJudgeIsTheWrittenAlgorithm(t *testing.T) {
 								slow bool
 							}{{Success, false}, {Success, true}, {Failure, false}} {
 								want := written{W: load.window, inf: load.used, cut: cut, alive: alive, tally: tally, credit: credit, weight: weight}
-								want.settle(cut, outcome.o, outcome.slow)
-								if err := judgedAs(rule, e, load.used, load.window, outcome.o, outcome.slow, want); err != nil {
-									t.Fatalf("weight %d, %+v, %d of %d, %v slow %t: %v", weight, e, load.used, load.window, outcome.o, outcome.slow, err)
+								want.settle(cut, load.others, outcome.o, outcome.slow)
+								if err := judgedAs(rule, e, load.used, load.window, load.others, outcome.o, outcome.slow, want); err != nil {
+									t.Fatalf("weight %d, %+v, %+v, %v slow %t: %v", weight, e, load, outcome.o, outcome.slow, err)
 								}
 								cases++
 							}
@@ -107,8 +109,8 @@ func TestJudgeIsTheWrittenAlgorithm(t *testing.T) {
 }
 
 // judgedAs compares what the rule makes of an outcome with what is written.
-func judgedAs(rule recovery, e evidence, used, window int, o Outcome, slow bool, want written) error {
-	next, does := rule.judge(e, used, window, o == Failure, slow)
+func judgedAs(rule recovery, e evidence, used, window, others int, o Outcome, slow bool, want written) error {
+	next, does := rule.judge(e, used, window, others, o == Failure, slow)
 	w, stays := does.apply(pack(phaseHalfOpen, Auto, used, window, e.generation))
 	switch {
 	case want.opens:
@@ -260,12 +262,12 @@ func TestFirstGrowthTriplesAndLaterGrowthIsAnEighth(t *testing.T) {
 		}
 		for w.inFlight() > 0 {
 			var does effect
-			e, does = rule.judge(e, w.inFlight(), w.window(), false, false)
+			e, does = rule.judge(e, w.inFlight(), w.window(), 0, false, false)
 			w, _ = does.apply(w)
 		}
 		return w.window()
 	}
-	// Growth stops in a round trip once less than half of the window is in use.
+	// Growth stops in a round trip once less than a third of the window is in use.
 	require.Equal(t, 3, roundTrip())
 	before := 3
 	for range 4 {
@@ -275,7 +277,7 @@ func TestFirstGrowthTriplesAndLaterGrowthIsAnEighth(t *testing.T) {
 		before = got
 	}
 	for range netFailures {
-		e, _ = rule.judge(e, 1, before, true, false)
+		e, _ = rule.judge(e, 1, before, before, true, false)
 	}
 	require.Equal(t, uint16(1), e.cut)
 	grown := roundTrip()
