@@ -3,6 +3,7 @@ package atomicbreaker_test
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -24,8 +25,10 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 		c.Cooldown = ab.Cooldown{Min: 10 * time.Second, Max: 10 * time.Second, Factor: 1, Jitter: jitter}
 		draws := 0
 		c.Rand = func() float64 { draws++; return rnd.Float64() }
+		var herd []*patient // held, or their breakers might be collected in between
 		for range 1000 {
 			p := examineOn(t, m, c)
+			herd = append(herd, p)
 			p.trip()
 			p.refused(ab.ErrOpen)
 			m.Advance(0) // the breaker sets its timer before the test does
@@ -35,6 +38,7 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 			})
 		}
 		m.Advance(time.Minute)
+		runtime.KeepAlive(herd)
 		if jitter != ab.Off && draws != 2000 { // each probe is given up, and its breaker opens once more
 			t.Errorf("%d draws for 2000 openings", draws)
 		}
