@@ -35,25 +35,25 @@ func TestRecoveryStepByStep(t *testing.T) {
 	manual.Advance(10 * time.Millisecond)
 	for i, ticket := range three {
 		require.True(t, ticket.Report(Success))
-		// Two more for each, while at least half of the window is in use.
-		require.Equal(t, []inWindow{{2, 5}, {1, 5}, {0, 5}}[i], windowShown(b))
+		// Two more for each, while at least a third of the window is in use.
+		require.Equal(t, []inWindow{{2, 5}, {1, 7}, {0, 7}}[i], windowShown(b))
 	}
 
 	five := []*Ticket{admitted(t, b), admitted(t, b), admitted(t, b), admitted(t, b), admitted(t, b)}
 	manual.Advance(31 * time.Millisecond) // more than three times the fastest: a slow answer
 	require.True(t, five[0].Report(Success))
-	require.Equal(t, inWindow{4, 5}, windowShown(b), "slow answers stop the fast growth")
+	require.Equal(t, inWindow{4, 7}, windowShown(b), "slow answers stop the fast growth")
 	for _, ticket := range five[1:] {
 		require.True(t, ticket.Report(Failure))
 	}
-	require.Equal(t, inWindow{0, 5}, windowShown(b), "four net failures do nothing")
+	require.Equal(t, inWindow{0, 7}, windowShown(b), "four net failures do nothing")
 	calls(t, b, 1, Failure)
-	require.Equal(t, inWindow{0, 2}, windowShown(b), "the fifth halves the window")
+	require.Equal(t, inWindow{0, 1}, windowShown(b), "the fifth cuts the window by those it was sent beside: none")
 
-	calls(t, b, 4, Success) // an eighth of a place each, if half of the window is in use
+	calls(t, b, 7, Success) // an eighth of a place each, if a third of the window is in use
+	require.Equal(t, inWindow{0, 1}, windowShown(b))
+	calls(t, b, 1, Success)
 	require.Equal(t, inWindow{0, 2}, windowShown(b))
-	calls(t, b, 4, Success)
-	require.Equal(t, inWindow{0, 3}, windowShown(b))
 
 	// The window was full within this second; then it is not any more.
 	manual.Advance(time.Second - 51*time.Millisecond)
