@@ -93,6 +93,10 @@ func TestFieldNothingIsCutSilently(t *testing.T) {
 		p.refused(ab.ErrOpen)
 	}
 	p.at(30)
+	p.call(ab.Failure)
+	p.at(59.9)
+	p.refused(ab.ErrOpen)
+	p.at(60)
 	p.acquire()
 }
 
