@@ -24,11 +24,11 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 		c := streakConfig()
 		c.Cooldown = ab.Cooldown{Min: 10 * time.Second, Max: 10 * time.Second, Factor: 1, Jitter: jitter}
 		draws := 0
-		var kept []any // a breaker that nobody holds is collected, and does not open again
 		c.Rand = func() float64 { draws++; return rnd.Float64() }
+		var herd []*patient // held, or their breakers might be collected in between
 		for range 1000 {
 			p := examineOn(t, m, c)
-			kept = append(kept, p)
+			herd = append(herd, p)
 			p.trip()
 			p.refused(ab.ErrOpen)
 			m.Advance(0) // the breaker sets its timer before the test does
@@ -38,7 +38,7 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 			})
 		}
 		m.Advance(time.Minute)
-		runtime.KeepAlive(kept)
+		runtime.KeepAlive(herd)
 		if jitter != ab.Off && draws != 2000 { // each probe is given up, and its breaker opens once more
 			t.Errorf("%d draws for 2000 openings", draws)
 		}
