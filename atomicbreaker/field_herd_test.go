@@ -3,6 +3,7 @@ package atomicbreaker_test
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -24,8 +25,11 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 		c.Cooldown = ab.Cooldown{Min: 10 * time.Second, Max: 10 * time.Second, Factor: 1, Jitter: jitter}
 		draws := 0
 		c.Rand = func() float64 { draws++; return rnd.Float64() }
-		for range 1000 {
+		herd := make([]*patient, 1000)
+		defer runtime.KeepAlive(herd)
+		for i := range herd {
 			p := examineOn(t, m, c)
+			herd[i] = p
 			p.trip()
 			p.refused(ab.ErrOpen)
 			m.Advance(0) // the breaker sets its timer before the test does
