@@ -87,6 +87,13 @@ type Config struct {
 	// in [Snapshot].ListenerPanics. Default: nil.
 	OnTransition func(Transition)
 
+	// OnProbe is told of every probe that is settled with an outcome while its
+	// half-open episode lasts, by the goroutine that settled it, after the
+	// outcome has been counted and judged. It may run concurrently and may call
+	// back into the breaker; a slow one delays that one call. A panic in it is
+	// contained and counted like one in OnTransition. Default: nil.
+	OnProbe func(Probe)
+
 	// Clock is what the breaker goes by. Default: clock.System().
 	Clock clock.Clock
 

@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"runtime/trace"
 	"sync/atomic"
 	"time"
 
@@ -56,6 +57,9 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			continue
 		}
 		mark(&b.asked, w.generation())
+		if trace.IsEnabled() {
+			b.traceEvent("probe admitted")
+		}
 		if next.inFlight() >= next.window() {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}
@@ -102,6 +106,7 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	b.noteProbe(gen, Outcome(k), latency, slow)
 	b.countTotal(k, slow)
 	b.take(gen, does, after)
+	b.tellProbe(Probe{Name: b.cfg.Name, Generation: gen, Outcome: Outcome(k), Slow: slow, Latency: latency})
 }
 
 // judgeProbe returns the evidence after an outcome and what it does.
@@ -211,7 +216,9 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 	}
 	b.ring.Count(counter)
 	if counter == countIgnored {
-		b.lastProbe.Store(uint64(max(now-t.start, 0))<<2 | uint64(Ignored+1))
+		latency := max(now-t.start, 0)
+		b.lastProbe.Store(uint64(latency)<<2 | uint64(Ignored+1))
+		b.tellProbe(Probe{Name: b.cfg.Name, Generation: t.claim.generation(), Outcome: Ignored, Slow: latency >= b.slowAt, Latency: latency})
 	}
 }
 

@@ -79,7 +79,9 @@ func onBothFronts(t *testing.T, f func(t *testing.T, http2 bool)) {
 // send makes a request through the proxy and returns status, body and Retry-After.
 func (r *rig) send(t *testing.T, method, body string) (status int, text, after string) {
 	t.Helper()
-	req, _ := http.NewRequest(method, r.front.URL+"/path?q=1", strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, _ := http.NewRequestWithContext(ctx, method, r.front.URL+"/path?q=1", strings.NewReader(body))
 	resp, err := r.client.Do(req)
 	if err != nil {
 		t.Fatal(err)
