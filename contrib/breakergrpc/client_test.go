@@ -104,7 +104,8 @@ func TestRefusalIsAStatusAndTheRefusal(t *testing.T) {
 	wantBooks(t, g.guard.Breaker, books{failed: 3, refused: 3})
 }
 
-// TestRetriesBelowAreOneOutcome: the interceptor counts operations.
+// TestRetriesBelowAreOneOutcome: an RPC that gRPC retries below the interceptor
+// is one admission and one outcome.
 //
 // Field: S047, resilience4j/resilience4j#1003; danielfm/pybreaker 0.3.2 changelog
 // (2017-06).
@@ -247,7 +248,8 @@ func drain(s outputStream) {
 	}
 }
 
-// TestAbandonedStreamGivesItsProbeBack: it is cancelled and dropped.
+// TestAbandonedStreamGivesItsProbeBack: a stream that is cancelled and dropped
+// ends its ticket as ignored.
 //
 // Field: S162, derived from grpc-go stream rules and chainguard-dev/go-grpc-kit#550.
 func TestAbandonedStreamGivesItsProbeBack(t *testing.T) {
