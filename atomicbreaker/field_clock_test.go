@@ -111,7 +111,7 @@ func TestFieldStepBackMakesNoLatency(t *testing.T) {
 func TestFieldWanderingClockDoesNoHarm(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	steps := 1_000_000
-	if underRace() || testing.Short() {
+	if reduced() {
 		steps = 100_000
 	}
 	c := rateConfig()
