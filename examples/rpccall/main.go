@@ -1,6 +1,5 @@
-// Rpccall guards a call site of net/rpc with a breaker. It asks a price
-// server, which it starts itself and stops half-way, for prices, and says
-// what it did where the server was not asked.
+// Rpccall guards a call site of net/rpc with a breaker. It asks a server for
+// prices, which it starts itself and stops half-way.
 package main
 
 import (
@@ -55,11 +54,7 @@ func run(w io.Writer) error {
 		return err
 	}
 	go server.Accept(l)
-	b := atomicbreaker.MustNew(atomicbreaker.Config{
-		Name:                "prices",
-		ConsecutiveFailures: 2,
-		Classify:            classify,
-	})
+	b := atomicbreaker.MustNew(atomicbreaker.Config{Name: "prices", ConsecutiveFailures: 2, Classify: classify})
 	dial := func() (*rpc.Client, error) { return rpc.Dial("tcp", l.Addr().String()) }
 	for i, item := range []string{"tea", "", "bread", "tea", "tea", "tea"} {
 		if i == 3 {
