@@ -44,7 +44,7 @@ time and no machine in them.`,
 		j := &simJob{}
 		fs.BoolVar(&j.list, "list", false, "list the scenarios and the contenders")
 		fs.StringVar(&j.scenarios, "scenario", "all", "run these, a comma between names such as 04, 04/U, 10-surge or lab")
-		fs.StringVar(&j.against, "against", "all", "show these beside the oracle and ours: all, ours for nobody, or names with a\ncomma between; the page shows the first two in pictures")
+		fs.StringVar(&j.against, "against", "all", "show these beside the oracle and ours: all, ours for nobody, or names with a\ncomma between; the page draws the first three")
 		fs.IntVar(&j.seeds, "seeds", len(sim.Seeds), "take medians over `N` seeds, 1 to 99; contenders without targets run with 3\nat most")
 		fs.Uint64Var(&j.seed, "seed", 0, "use the seeds from this `number` on instead of the suite's own; targets are\nmeant for medians over several")
 		fs.StringVar(&j.html, "html", "", "write a page with pictures to `FILE`")
@@ -172,7 +172,7 @@ func (j *simJob) run(ctx context.Context, r *report) error {
 	if j.html == "" {
 		return nil
 	}
-	return writePage(j.html, suite, facts)
+	return writePage(j.html, suite, facts, j.inPictures())
 }
 
 func (j *simJob) seedList() []uint64 {

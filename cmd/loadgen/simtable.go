@@ -10,37 +10,33 @@ import (
 
 // A column of the table.
 type column struct {
-	title  string
-	metric string
-	digits int
+	title, about string
+	metric       string
+	digits       int
 }
 
 var columns = []column{
-	{"t95 s", "t95_s", 0},
-	{"good/s in it", "goodput_during", 1},
-	{"good/s after", "goodput_after", 1},
-	{"failed", "failed", 0},
-	{"to trip", "failed_to_trip", 0},
-	{"needless", "needless", 0},
-	{"trips", "trips", 0},
-	{"re-trips", "retrips", 0},
-	{"reopens", "reopens", 0},
-	{"herd", "herd", 0},
+	{"t95 s", "seconds after the incident until five seconds of good answers at 95 % of the calls born, with no backlog left", "t95_s", 0},
+	{"good/s in it", "good answers a second in the incident", "goodput_during", 1},
+	{"good/s after", "good answers a second in the 20 s after it", "goodput_after", 1},
+	{"failed", "calls that were sent and failed, in the whole run", "failed", 0},
+	{"to trip", "of these, up to the first opening", "failed_to_trip", 0},
+	{"needless", "refusals that the dependency had room for", "needless", 0},
+	{"trips", "closed to open", "trips", 0},
+	{"re-trips", "of these, after the incident", "retrips", 0},
+	{"reopens", "half-open to open", "reopens", 0},
+	{"herd", "calls sent in the first second of good answers after the incident", "herd", 0},
 }
-
-const legend = `
-t95 s: seconds after the incident until five seconds of good answers at 95 % of the calls born, no backlog left
-good/s: good answers a second, in the incident and in the 20 s after it    failed: calls sent that failed, in the whole run
-to trip: of these, up to the first opening    needless: refusals that the dependency had room for    re-trips: after the incident
-reopens: half-open to open    herd: calls sent in the first second of good answers    never: not within the run
-`
 
 // printSuite prints scenario by contender.
 func printSuite(c *console, suite *sim.Report) {
 	if len(suite.Rows) == 0 {
 		return
 	}
-	c.printf("%s", strings.TrimLeft(legend, "\n"))
+	for _, col := range columns {
+		c.printf("%-13s %s\n", col.title, col.about)
+	}
+	c.printf("%-13s not within the run\n", "never")
 	for i := range suite.Rows {
 		printRow(c, &suite.Rows[i])
 	}
@@ -95,12 +91,12 @@ func losses(suite *sim.Report) []string {
 			metric, what string
 			better       func(theirs, ours float64) bool
 		}{
-			{"t95_s", "s until all is well", func(t, o float64) bool { return t <= o-2 }},
+			{"t95_s", "seconds until all is well", func(t, o float64) bool { return t <= o-2 }},
 			{"failed", "failed calls", func(t, o float64) bool { return t <= o/2 && t <= o-10 }},
 			{"goodput_during", "good answers/s in the incident", func(t, o float64) bool { return t >= 1.05*o+1 }},
 		} {
 			if line := lossIn(row, ours, m.metric, m.better); line != "" {
-				out = append(out, fmt.Sprintf("%s: %s %s", row.ID(), m.what, line))
+				out = append(out, fmt.Sprintf("%s: %s: %s", row.ID(), m.what, line))
 			}
 		}
 	}
