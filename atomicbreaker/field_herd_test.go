@@ -25,10 +25,11 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 		c.Cooldown = ab.Cooldown{Min: 10 * time.Second, Max: 10 * time.Second, Factor: 1, Jitter: jitter}
 		draws := 0
 		c.Rand = func() float64 { draws++; return rnd.Float64() }
-		var herd []*patient // held, or their breakers might be collected in between
-		for range 1000 {
+		herd := make([]*patient, 1000)
+		defer runtime.KeepAlive(herd)
+		for i := range herd {
 			p := examineOn(t, m, c)
-			herd = append(herd, p)
+			herd[i] = p
 			p.trip()
 			p.refused(ab.ErrOpen)
 			m.Advance(0) // the breaker sets its timer before the test does
@@ -38,7 +39,6 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 			})
 		}
 		m.Advance(time.Minute)
-		runtime.KeepAlive(herd)
 		if jitter != ab.Off && draws != 2000 { // each probe is given up, and its breaker opens once more
 			t.Errorf("%d draws for 2000 openings", draws)
 		}
