@@ -247,12 +247,14 @@ func TestDoReturnsTheValue(t *testing.T) {
 }
 
 func TestOnlyAProbeGetsADerivedContext(t *testing.T) {
+	type key struct{}
+	var mark key
 	eachDo(t, Config{}, func(t *testing.T, b *Breaker, do func(context.Context, func(context.Context) error) error) {
-		ctx := context.WithValue(t.Context(), struct{}{}, 1)
+		ctx := context.WithValue(t.Context(), mark, 1)
 		probe := b.State() == StateHalfOpen
 		require.NoError(t, do(ctx, func(got context.Context) error {
 			require.Equal(t, probe, got != ctx)
-			require.Equal(t, 1, got.Value(struct{}{}))
+			require.Equal(t, 1, got.Value(mark))
 			return nil
 		}))
 	})
