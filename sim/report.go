@@ -201,7 +201,7 @@ func (r *RowReport) judge(mode string, t Target, e *Entry, limit float64) {
 		panic("sim: no metric " + t.Metric)
 	}
 	r.Checks = append(r.Checks, Check{
-		Name:  "suite/" + r.Name + "/" + mode + "/" + t.Metric,
+		Name:   "suite/" + r.Name + "/" + mode + "/" + t.Metric,
 		Metric: t.Metric, Value: value, Limit: limit, Least: t.AtLeast,
 		Pass: t.Met(value, limit) && !math.IsNaN(value),
 	})
