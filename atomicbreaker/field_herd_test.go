@@ -24,11 +24,12 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 		c := streakConfig()
 		c.Cooldown = ab.Cooldown{Min: 10 * time.Second, Max: 10 * time.Second, Factor: 1, Jitter: jitter}
 		draws := 0
-		var kept []any // a breaker that nobody holds is collected, and does not open again
 		c.Rand = func() float64 { draws++; return rnd.Float64() }
-		for range 1000 {
+		herd := make([]*patient, 1000)
+		defer runtime.KeepAlive(herd)
+		for i := range herd {
 			p := examineOn(t, m, c)
-			kept = append(kept, p)
+			herd[i] = p
 			p.trip()
 			p.refused(ab.ErrOpen)
 			m.Advance(0) // the breaker sets its timer before the test does
@@ -38,7 +39,6 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 			})
 		}
 		m.Advance(time.Minute)
-		runtime.KeepAlive(kept)
 		if jitter != ab.Off && draws != 2000 { // each probe is given up, and its breaker opens once more
 			t.Errorf("%d draws for 2000 openings", draws)
 		}

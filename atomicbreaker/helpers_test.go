@@ -2,6 +2,9 @@ package atomicbreaker
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -164,4 +167,31 @@ func together(n int, f func(i int)) {
 	ready.Wait()
 	close(start)
 	done.Wait()
+}
+
+// tagsIn returns the digits that follow a prefix in the sources of a
+// directory, of its tests or of the rest.
+func tagsIn(t testing.TB, dir, prefix string, tests bool) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	tags := make(map[string]bool)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") != tests {
+			continue
+		}
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for rest := string(source); ; {
+			var found bool
+			_, rest, found = strings.Cut(rest, prefix)
+			if !found {
+				break
+			}
+			if rest[0] >= '0' && rest[0] <= '9' {
+				tags[rest[:1]] = true
+			}
+		}
+	}
+	return tags
 }

@@ -39,21 +39,26 @@ func TestRecoveryStepByStep(t *testing.T) {
 		require.Equal(t, []inWindow{{2, 5}, {1, 7}, {0, 7}}[i], windowShown(b))
 	}
 
-	five := []*Ticket{admitted(t, b), admitted(t, b), admitted(t, b), admitted(t, b), admitted(t, b)}
+	var seven []*Ticket
+	for range 7 {
+		seven = append(seven, admitted(t, b))
+	}
 	manual.Advance(31 * time.Millisecond) // more than three times the fastest: a slow answer
-	require.True(t, five[0].Report(Success))
-	require.Equal(t, inWindow{4, 7}, windowShown(b), "slow answers stop the fast growth")
-	for _, ticket := range five[1:] {
+	require.True(t, seven[0].Report(Success))
+	require.Equal(t, inWindow{6, 7}, windowShown(b), "slow answers stop the fast growth")
+	for _, ticket := range seven[1:5] {
 		require.True(t, ticket.Report(Failure))
 	}
-	require.Equal(t, inWindow{0, 7}, windowShown(b), "four net failures do nothing")
-	calls(t, b, 1, Failure)
-	require.Equal(t, inWindow{0, 1}, windowShown(b), "the fifth cuts the window by those it was sent beside: none")
+	require.Equal(t, inWindow{2, 7}, windowShown(b), "four net failures do nothing")
+	require.True(t, seven[5].Report(Failure))
+	require.Equal(t, inWindow{1, 3}, windowShown(b), "the fifth leaves 5/8 of the five that were in flight when it was sent")
+	require.True(t, seven[6].Report(Failure))
+	require.Equal(t, inWindow{0, 3}, windowShown(b), "what was sent before the cut only gives its place back")
 
-	calls(t, b, 7, Success) // an eighth of a place each, if a third of the window is in use
-	require.Equal(t, inWindow{0, 1}, windowShown(b))
+	calls(t, b, 7, Success) // an eighth of a place each, while a third of the window is in use
+	require.Equal(t, inWindow{0, 3}, windowShown(b))
 	calls(t, b, 1, Success)
-	require.Equal(t, inWindow{0, 2}, windowShown(b))
+	require.Equal(t, inWindow{0, 4}, windowShown(b))
 
 	// The window was full within this second; then it is not any more.
 	manual.Advance(time.Second - 51*time.Millisecond)

@@ -10,9 +10,10 @@ import (
 
 // TransitionCount is how often one kind of change of state happened.
 type TransitionCount struct {
-	From, To atomicbreaker.State
-	Reason   atomicbreaker.Reason
-	Count    uint64
+	From   atomicbreaker.State  `json:"from"`
+	To     atomicbreaker.State  `json:"to"`
+	Reason atomicbreaker.Reason `json:"reason"`
+	Count  uint64               `json:"count"`
 }
 
 // Transition is the listener that [Watch.Config] adds. Call it for breakers
@@ -84,15 +85,15 @@ func ProbeBounds() []time.Duration { return append([]time.Duration(nil), probeBo
 // Probes counts the probes of a breaker. Each is in exactly one of the first
 // four; Snapshot.Abandoned counts those that were given up.
 type Probes struct {
-	Succeeded uint64 // in time
-	Slow      uint64 // succeeded but took Config.SlowCallDuration or longer: judged a failure
-	Failed    uint64
-	Ignored   uint64
+	Succeeded uint64 `json:"succeeded"` // in time
+	Slow      uint64 `json:"slow"`      // succeeded but took Config.SlowCallDuration or longer: judged a failure
+	Failed    uint64 `json:"failed"`
+	Ignored   uint64 `json:"ignored"`
 
 	// Latencies of those that were judged, the ignored left out: how many lie
 	// at or below a bound and above the one before.
-	Buckets [len(probeBounds) + 1]uint64
-	Sum     time.Duration
+	Buckets [len(probeBounds) + 1]uint64 `json:"latency_buckets"`
+	Sum     time.Duration                `json:"latency_sum_ns"`
 }
 
 // probeCounters is Probes while it is written to.

@@ -14,6 +14,7 @@
 package breakerwatch
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -34,8 +35,9 @@ import (
 // have met, at most 4096 for breakers that no reading has met yet, and the
 // latest 1024 changes of state.
 type Watch struct {
-	mu      sync.Mutex // of sources
+	mu      sync.Mutex // of what was added
 	singles []*atomicbreaker.Breaker
+	taken   map[string]bool // names of singles
 	seqs    []*iter.Seq[*atomicbreaker.Breaker]
 
 	records    sync.Map     // name to *record
@@ -77,19 +79,18 @@ func (w *Watch) Config(c atomicbreaker.Config) atomicbreaker.Config {
 func (w *Watch) Add(breakers ...*atomicbreaker.Breaker) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	taken := make(map[string]bool, len(w.singles))
-	for _, b := range w.singles {
-		taken[b.Name()] = true
+	if w.taken == nil {
+		w.taken = map[string]bool{}
 	}
 	var faults []error
 	for _, b := range breakers {
 		switch {
 		case b == nil:
 			faults = append(faults, errors.New("breakerwatch: cannot add a nil Breaker"))
-		case taken[b.Name()]:
+		case w.taken[b.Name()]:
 			faults = append(faults, fmt.Errorf("breakerwatch: a breaker named %q is there already; names must differ", b.Name()))
 		default:
-			taken[b.Name()] = true
+			w.taken[b.Name()] = true
 			w.singles = append(w.singles, b)
 		}
 	}
@@ -103,6 +104,7 @@ func (w *Watch) Remove(b *atomicbreaker.Breaker) bool {
 	i := slices.Index(w.singles, b)
 	if i >= 0 {
 		w.singles = slices.Delete(w.singles, i, i+1)
+		delete(w.taken, b.Name())
 	}
 	return i >= 0
 }
@@ -182,17 +184,31 @@ func (w *Watch) Stats() Stats {
 type Reading struct {
 	atomicbreaker.Snapshot
 
-	Changed     time.Time // of the last change of state, or when the breaker was made
-	LastOutcome time.Time // zero: no call has been settled yet
-	LastRefusal time.Time // zero: none has been refused yet
+	Changed     time.Time `json:"changed"`               // of the last change of state, or when the breaker was made
+	LastOutcome time.Time `json:"last_outcome,omitzero"` // zero: no call has been settled yet
+	LastRefusal time.Time `json:"last_refusal,omitzero"` // zero: none has been refused yet
 
 	// Transitions counts changes of state. Read only. Empty if the breaker's
 	// configuration did not come from Watch.Config. A breaker that is made again
 	// under the name of one that is gone continues its counts.
-	Transitions []TransitionCount
+	Transitions []TransitionCount `json:"transitions,omitempty"`
 
-	Breaker *atomicbreaker.Breaker
+	Breaker *atomicbreaker.Breaker `json:"-"`
 	record  *record
+}
+
+// MarshalJSON gives the fields of the snapshot and those of the reading side
+// by side, and probes, if there were any.
+func (r Reading) MarshalJSON() ([]byte, error) {
+	type fields Reading // without this method
+	whole := struct {
+		fields
+		Probes *Probes `json:"probes,omitempty"`
+	}{fields: fields(r)}
+	if p, ok := r.Probes(); ok {
+		whole.Probes = &p
+	}
+	return json.Marshal(whole)
 }
 
 // Read appends a reading of every breaker to into.

@@ -21,8 +21,8 @@ var record = flag.Bool("record", false, "record the rivals again and write the f
 // where the recordings are, from this directory.
 const recordings = "../../../sim/rivals"
 
-// seeds are the suite's first three.
-var seeds = sim.Seeds[:3]
+// seeds are the suite's first.
+var seeds = sim.Seeds[:1]
 
 // recorded tells whether a rival is recorded in a row. Rows with callers that
 // ask Ready say nothing about a rival that cannot answer.
@@ -52,7 +52,9 @@ func TestRecord(t *testing.T) {
 				})
 			}
 		})
-		write(t, out)
+		if out.Rows != nil && !slices.ContainsFunc(out.Rows, func(r rivals.Row) bool { return r.Name == "" }) {
+			write(t, out) // else -run left it or some of its rows out
+		}
 	}
 }
 
