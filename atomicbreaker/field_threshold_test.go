@@ -63,6 +63,7 @@ func TestFieldMinimumCountsWithinTheWindow(t *testing.T) {
 	}
 	p.is(ab.StateClosed)
 	p.rolling(40, 40)
+	advised(t, c, ab.Usage{Rate: 20}, "minimum-out-of-reach")
 }
 
 // The bucket that is being filled counts.
