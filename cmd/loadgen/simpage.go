@@ -172,8 +172,11 @@ func checkText(c sim.Check) string {
 	if strings.Contains(c.Name, "-defaults/") {
 		mode = " (defaults)"
 	}
-	return fmt.Sprintf("%s%s %s, %s %s: %s", c.Metric, mode, figure(c.Value, 1), bound, figure(c.Limit, 1), word)
+	return fmt.Sprintf("%s%s %s, %s %s: %s", c.Metric, mode, brief(c.Value), bound, brief(c.Limit), word)
 }
+
+// brief is a figure with one digit where it has any.
+func brief(v float64) string { return strings.TrimSuffix(figure(v, 1), ".0") }
 
 // charts draws the shown contenders of a row with a common axis.
 func charts(row *sim.RowReport, shown []string) []pageChart {
