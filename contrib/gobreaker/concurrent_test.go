@@ -58,6 +58,29 @@ func TestNothingIsLostBetweenCallers(t *testing.T) {
 	}
 }
 
+// A streak that nothing ends is as long as there were requests.
+func TestStreaksOfManyCallersAreWhole(t *testing.T) {
+	const callers, each = 8, 3000
+	for _, err := range []error{nil, errFailed} {
+		cb := gobreaker.NewCircuitBreaker[int](gobreaker.Settings{
+			Interval: time.Hour, BucketPeriod: time.Minute,
+			ReadyToTrip: func(gobreaker.Counts) bool { return false },
+		})
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				for range each {
+					cb.Execute(func() (int, error) { return 1, err })
+				}
+			})
+		}
+		wg.Wait()
+		if c := cb.Counts(); c.ConsecutiveSuccesses+c.ConsecutiveFailures != callers*each {
+			t.Errorf("%+v after %d requests that all returned %v", c, callers*each, err)
+		}
+	}
+}
+
 // However many callers come through however many changes of state, these are
 // told one at a time and each from where the last one led, and the breaker still
 // works afterwards.

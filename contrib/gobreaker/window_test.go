@@ -111,20 +111,44 @@ func TestRollingWindowMovesByBuckets(t *testing.T) {
 	})
 }
 
+// Buckets without requests, in which nobody came by, leave like others.
+func TestIdleBucketsLeaveTheRollingWindow(t *testing.T) {
+	const s = time.Second
+	st := gobreaker.Settings{Interval: 4 * s, BucketPeriod: s}
+	for idle, left := range map[int]uint32{1: 3, 2: 2, 3: 1, 4: 0, 5: 0, 100: 0} {
+		inBubble(t, st, func(r rig) {
+			for range 4 {
+				r.succeed(1)
+				time.Sleep(s)
+			}
+			time.Sleep(time.Duration(idle)*s - 1)
+			r.wants(closed, counts{Requests: left, TotalSuccesses: left, ConsecutiveSuccesses: left})
+		})
+	}
+}
+
 // A result counts in the bucket in which its request was admitted, and not at
 // all once that has left.
 func TestResultsCountInTheBucketOfTheirRequest(t *testing.T) {
 	const s = time.Second
-	st := gobreaker.Settings{Interval: 3 * s, BucketPeriod: s, ReadyToTrip: func(gobreaker.Counts) bool { return false }}
+	st := gobreaker.Settings{Interval: 3 * s, BucketPeriod: s, ReadyToTrip: func(c gobreaker.Counts) bool {
+		if c.Requests == 0 {
+			t.Error("asked about a window without requests")
+		}
+		return false
+	}}
 	inBubble(t, st, func(r rig) {
-		a, b := r.begin(), r.begin()
+		a, b, c := r.begin(), r.begin(), r.begin()
 		time.Sleep(2 * s)
 		r.fail(1)
 		a(nil)
-		r.wants(closed, counts{Requests: 3, TotalSuccesses: 1, TotalFailures: 1, ConsecutiveSuccesses: 1})
+		r.wants(closed, counts{Requests: 4, TotalSuccesses: 1, TotalFailures: 1, ConsecutiveSuccesses: 1})
 		time.Sleep(s)
 		b(nil)
 		r.wants(closed, counts{Requests: 1, TotalFailures: 1})
+		time.Sleep(2 * s)
+		c(errFailed)
+		r.wants(closed, counts{})
 	})
 }
 
