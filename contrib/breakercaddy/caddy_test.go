@@ -104,7 +104,7 @@ func newUpstream(t *testing.T) *upstream {
 	return u
 }
 
-func (u *upstream) start(t *testing.T) {
+func (u *upstream) start(t testing.TB) {
 	t.Helper()
 	l, err := net.Listen("tcp", u.addr)
 	if err != nil {
