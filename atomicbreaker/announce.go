@@ -1,14 +1,18 @@
 package atomicbreaker
 
-import "sync/atomic"
+import (
+	"runtime/trace"
+	"sync/atomic"
+)
 
 // announcer tells the listener of changes, in order of generation and one at
 // a time, without holding anything: whoever makes a change hangs a note into a
-// lock-free list and, if nobody is telling, tells. One who is telling takes
-// what others add meanwhile, and what the listener itself causes.
+// lock-free list, finishes what it is doing and, if nobody is telling, tells.
+// One who is telling takes what others add meanwhile, and what the listener
+// itself causes.
 type announcer struct {
 	notes   atomic.Pointer[note]
-	telling atomic.Int64 // notes hung since somebody began to tell
+	telling atomic.Int32 // calls of tellAll since one began to tell, each with a note in memory
 	next    uint32       // the generation to tell of next; owned by who tells
 	held    *note        // notes that came early, by generation; owned likewise
 	panics  atomic.Uint64
@@ -17,28 +21,36 @@ type announcer struct {
 type note struct {
 	next       *note
 	generation uint32
-	silent     bool // only closes the gap: a Reset of a closed breaker
+	silent     bool
 	transition Transition
 }
 
-func (b *Breaker) announce(gen uint32, silent bool, t Transition) {
+// hang notes a change, silently if it only closes the gap that a Reset of a closed
+// breaker leaves in the generations. Whoever calls this calls tellAll later.
+func (b *Breaker) hang(silent bool, t Transition) {
 	if b.cfg.OnTransition == nil {
 		return
 	}
-	n := &note{generation: gen, silent: silent, transition: t}
+	n := &note{generation: t.Generation, silent: silent, transition: t}
 	for {
 		n.next = b.notes.Load()
 		if b.notes.CompareAndSwap(n.next, n) {
-			break
+			return
 		}
 	}
-	if b.telling.Add(1) == 1 {
+}
+
+// tellAll announces what hangs, unless somebody is at it. [E7] A note hangs
+// before its number is added here; who tells looks at the notes, and then
+// whether a number was added.
+func (b *Breaker) tellAll() {
+	if b.notes.Load() != nil && b.telling.Add(1) == 1 {
 		b.tell(1)
 	}
 }
 
 // tell announces until no note has come since it looked.
-func (b *Breaker) tell(seen int64) {
+func (b *Breaker) tell(seen int32) {
 	for {
 		for n := b.notes.Swap(nil); n != nil; {
 			next := n.next
@@ -83,5 +95,24 @@ func (b *Breaker) tellOne(t Transition) {
 		}
 	}()
 	b.cfg.OnTransition(t)
+	returned = true
+}
+
+// tellProbe calls the probes' listener and contains its panic.
+func (b *Breaker) tellProbe(p Probe) {
+	if trace.IsEnabled() {
+		b.traceEvent("probe settled: " + p.Outcome.String() + " after " + p.Latency.String())
+	}
+	if b.cfg.OnProbe == nil {
+		return
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			b.panics.Add(1)
+			_ = recover()
+		}
+	}()
+	b.cfg.OnProbe(p)
 	returned = true
 }

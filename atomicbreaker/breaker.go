@@ -12,45 +12,39 @@ import (
 // Breaker is a circuit breaker. Make one with [New]; the zero Breaker panics
 // when it is used. All methods are safe for concurrent use. A Breaker that
 // nobody holds any more is collected, in any state; there is nothing to close.
+//
+// Its fields are grouped by who writes them. The first group is read by every
+// call and written by changes of state and probes only. What a busy closed
+// breaker writes is in the stripes of the ring, and in streak, which has a line
+// of what lies still on both sides of it: no processor's writes disturb
+// another's reads.
 type Breaker struct {
-	// Read by every call, written by changes of state and by probes.
-	word atomic.Uint64
+	word   atomic.Uint64
+	timed  bool // every call reads the clock, to find the slow ones
+	kind   recovery
+	ring   ring.Ring
+	last   *ring.Last    // the window, if it is counted in calls
+	slowAt time.Duration // from which on a call is slow; never if none is
+	madeAt time.Duration // instant on the clock, zero of the bucket numbers
+	bucket time.Duration // width of a bucket
+	timer  clock.Timer
 
-	// Written by New only.
-	timed      bool // every call reads the clock, to find the slow ones
-	errOpen    error
-	errForced  error
-	errProbes  error
-	madeAt     time.Duration // instant on the clock, zero of the bucket numbers
-	clock      clock.Clock
-	timer      clock.Timer
-	bucket     time.Duration // width of a bucket
-	slowAt     time.Duration // from which on a call is slow; the longest duration if none is
-	cfg        Config        // with the defaults filled in
-	last       *ring.Last    // the window, if it is counted in calls
-	firstProbe int           // the probe window that half-open begins with
-	kind       recovery
+	refused [refusals]RejectedError
+	cfg     Config // with the defaults filled in
 
-	// Read by every settling; the ring's stripes are elsewhere.
-	ring ring.Ring
-
-	_      linePad
-	streak streak // of consecutive failures
-	_      linePad
-
-	probing
+	// Read and written around changes of state and in half-open.
 	opening
+	probing
+	streak streak // of consecutive failures
 	worker
 	announcer
 	seen totals
 }
 
-// linePad keeps what many processors write apart from what they read.
-type linePad [128]byte
-
 // totals are the highest totals shown so far, so that one that is read while
-// the ring folds a bucket into them is not seen to fall.
-type totals struct{ succeeded, failed, slow atomic.Uint64 }
+// the ring folds a bucket into them, or a stay in open is being added, is not
+// seen to fall.
+type totals struct{ succeeded, failed, slow, timeOpen atomic.Uint64 }
 
 // The plain counters of the ring.
 const (
@@ -72,26 +66,21 @@ func New(c Config) (*Breaker, error) {
 	}
 	c = c.withDefaults()
 	b := &Breaker{
-		cfg:        c,
-		clock:      c.Clock,
-		timed:      c.SlowCallDuration != Off,
-		slowAt:     c.SlowCallDuration,
-		bucket:     c.Window / time.Duration(c.Buckets),
-		firstProbe: 1,
-		kind:       newRecovery(c),
+		cfg:    c,
+		timed:  c.SlowCallDuration != Off,
+		slowAt: never,
+		bucket: c.Window / time.Duration(c.Buckets),
+		kind:   newRecovery(c),
 	}
-	if !b.timed {
-		b.slowAt = 1<<63 - 1
+	if b.timed {
+		b.slowAt = c.SlowCallDuration
 	}
 	if c.WindowCalls > 0 {
 		b.last = ring.NewLast(c.WindowCalls)
 	}
-	if c.Recovery.Probes > 0 {
-		b.firstProbe = c.Recovery.Concurrent
+	for kind := range refusals {
+		b.refused[kind] = RejectedError{breaker: b, kind: kind}
 	}
-	b.errOpen = &RejectedError{kind: ErrOpen, breaker: b, text: refusalText(c.Name, ErrOpen)}
-	b.errForced = &RejectedError{kind: ErrForced, breaker: b, text: refusalText(c.Name, ErrForced)}
-	b.errProbes = &RejectedError{kind: ErrProbeLimit, breaker: b, text: refusalText(c.Name, ErrProbeLimit)}
 
 	// The timer exists from now on, so that setting it allocates nothing. What
 	// it calls holds the breaker weakly: a running timer keeps no breaker alive.
@@ -117,7 +106,9 @@ func New(c Config) (*Breaker, error) {
 	p := phaseClosed
 	if c.Mode == ForcedOpen {
 		p = phaseOpen
+		b.trippedAt.Store(now)
 		b.openedAt.Store(now)
+		b.cool.v.Store(tag(0, uint64(c.Cooldown.Min)))
 		b.opened.Store(1)
 	}
 	b.word.Store(uint64(pack(p, c.Mode, 0, 0, 0)))
@@ -131,13 +122,6 @@ func MustNew(c Config) *Breaker {
 		panic(err)
 	}
 	return b
-}
-
-func refusalText(name string, kind error) string {
-	if name == "" {
-		return "atomicbreaker: " + kind.Error()
-	}
-	return "atomicbreaker: " + name + ": " + kind.Error()
 }
 
 func (b *Breaker) load() word { return word(b.word.Load()) }
@@ -176,15 +160,7 @@ func (b *Breaker) Ready() bool {
 func (b *Breaker) readySlow() bool {
 	b.mustBeMade()
 	w := b.load()
-	switch {
-	case w.phase() == phaseClosed, w.mode() == Shadow:
-		return true
-	case w.phase() == phaseHalfOpen:
-		_, ok := w.admit()
-		return ok
-	default:
-		return false
-	}
+	return w.phase() == phaseClosed || w.mode() == Shadow || w.phase() == phaseHalfOpen && w.inFlight() < w.window()
 }
 
 // Acquire claims leave to make a call. It never blocks and never allocates.
@@ -203,8 +179,10 @@ func (b *Breaker) Acquire() (Ticket, error) {
 		case w.phase() == phaseClosed && !b.timed:
 			return Ticket{breaker: b, claim: claimOf(w)}, nil
 		case w&(phaseMask|modeMask) == phaseOpen: // and Auto
-			b.ring.Count(countRefusedOpen)
-			return Ticket{}, b.errOpen
+			if s := b.ring.Pick(); !s.Bump(countRefusedOpen) {
+				b.ring.CountSlow(s, countRefusedOpen)
+			}
+			return Ticket{}, &b.refused[refusedOpen]
 		}
 	}
 	return b.acquireSlow()
@@ -222,10 +200,10 @@ func (b *Breaker) acquireSlow() (Ticket, error) {
 		return b.passThrough(), nil
 	case w.mode() == ForcedOpen:
 		b.ring.Count(countRefusedForced)
-		return Ticket{}, b.errForced
+		return Ticket{}, &b.refused[refusedForced]
 	default:
 		b.ring.Count(countRefusedOpen)
-		return Ticket{}, b.errOpen
+		return Ticket{}, &b.refused[refusedOpen]
 	}
 }
 
@@ -240,7 +218,7 @@ func (b *Breaker) ticket(c claim) Ticket {
 	if !b.timed {
 		return Ticket{breaker: b, claim: c}
 	}
-	return Ticket{breaker: b, claim: c | claimTimed, start: b.clock.Now()}
+	return Ticket{breaker: b, claim: c | claimTimed, start: b.cfg.Clock.Now()}
 }
 
 const unmade = "atomicbreaker: use of a nil or zero Breaker; make one with New"

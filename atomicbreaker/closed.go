@@ -6,6 +6,23 @@ import (
 	"github.com/atomicbreaker/breaker/ring"
 )
 
+// countSuccess is countClosed for a quick success, as far as nothing special
+// happens.
+func (b *Breaker) countSuccess(gen uint32) {
+	e := b.ring.Epoch() // [E1 observe]
+	if b.load().generation() == gen && b.ring.Live(e, gen) {
+		s := b.ring.Pick()
+		if b.ring.Hit(s, e, ring.Success) {
+			if s.Failing() || b.streak.v.Load()&streakLength != 0 {
+				b.endStreak(s, gen)
+			}
+			return
+		}
+		b.ring.Missed(s, e, ring.Success)
+	}
+	b.countClosed(gen, ring.Success, false, 0)
+}
+
 // countClosed settles a ticket of a closed generation.
 //
 // [E1 observe] The epoch is read first and the word second. If the word still
@@ -41,7 +58,7 @@ func (b *Breaker) countClosed(gen uint32, k ring.Kind, slow bool, after time.Dur
 		}
 		run := b.noteBad(s, gen, k)
 		if w.mode() != ForcedClosed {
-			b.judge(w, b.windowOf(s, e, run), run, after)
+			b.judge(w, b.windowOf(s, e, run, slow), k, run, after)
 		}
 		return
 	}
@@ -67,15 +84,43 @@ func (b *Breaker) addSlow(e ring.Epoch, gen uint32) ring.Epoch {
 // this one's does not, the others need not be read: the recorder that pushes
 // its stripe over the rate will read them, or else the tick at the end of the
 // bucket.
-func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, run uint32) ring.Counts {
+//
+// Nor is its own window summed at every failure: while the bucket lasts, its
+// calls only grow, so the sum tells how many failures must come before the
+// rate can be reached.
+func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, run uint32, slow bool) ring.Counts {
+	slowRule := b.timed && b.cfg.SlowCallRate != Off // a quick failure may fill its minimum
+	asked := slow || slowRule || b.cfg.ReadyToTrip != nil || b.streakMet(run)
+	if !asked && !b.ring.Due(s, e) {
+		return ring.Counts{}
+	}
+	held := b.ring.Held(s, e) // before the sum, which then has at least these
 	own := b.ring.SumStripe(s, e)
+	b.ring.SetDue(s, e, held, failuresUntil(own[ring.Failure], own.Calls(), b.cfg.FailureRate))
 	if b.ring.InUse() == 1 && b.ring.Stripes() == 1 {
 		return own
 	}
-	if b.cfg.ReadyToTrip != nil || b.streakMet(run) || b.rateMet(own) != ReasonNone {
+	if asked || b.rateMet(own, ring.Failure) != ReasonNone {
 		return b.ring.Sum(e)
 	}
 	return ring.Counts{}
+}
+
+// failuresUntil returns how many failures, with no success between, a share of
+// failed in calls stays below rate for; one less where rounding might matter.
+func failuresUntil(failed, calls uint64, rate float64) uint64 {
+	const never = 1 << 62
+	if rate == Off {
+		return never
+	}
+	missing := rate*float64(calls) - float64(failed)
+	switch {
+	case missing <= 0:
+		return 0
+	case rate == 1:
+		return never
+	}
+	return uint64(max(missing/(1-rate)-1, 0))
 }
 
 // countLast is countClosed for a window counted in calls.
@@ -106,36 +151,37 @@ func (b *Breaker) countLast(gen uint32, k ring.Kind, slow bool, after time.Durat
 		}
 		run := b.noteBad(s, gen, k)
 		if w.mode() != ForcedClosed {
-			b.judge(w, b.last.Sum(h), run, after)
+			b.judge(w, b.last.Sum(h), k, run, after)
 		}
 		return
 	}
 }
 
 // judge trips the breaker if a rule is met. After a failure or a slow call
-// only: a quick success never trips.
-func (b *Breaker) judge(w word, c ring.Counts, run uint32, after time.Duration) {
+// only: a quick success never trips, and a slow one not by its share of failures.
+func (b *Breaker) judge(w word, c ring.Counts, k ring.Kind, run uint32, after time.Duration) {
 	var why Reason
 	switch {
 	case b.streakMet(run):
 		why = ReasonStreak
-	case c.Calls() >= uint64(b.cfg.MinimumCalls) && b.rateMet(c) != ReasonNone:
-		why = b.rateMet(c)
+	case c.Calls() >= uint64(b.cfg.MinimumCalls) && b.rateMet(c, k) != ReasonNone:
+		why = b.rateMet(c, k)
 	case b.cfg.ReadyToTrip != nil && b.cfg.ReadyToTrip(countsOf(c)):
 		why = ReasonReadyToTrip
 	default:
 		return
 	}
 	b.trip(w.generation(), why, countsOf(c), after)
+	b.tellAll()
 }
 
-// rateMet returns the first rate that a window reaches, minimum calls aside.
-// Off is below zero and would be reached by any share.
-func (b *Breaker) rateMet(c ring.Counts) Reason {
+// rateMet returns the first rate that a window reaches with an outcome of kind
+// k, minimum calls aside. Off is below zero and would be reached by any share.
+func (b *Breaker) rateMet(c ring.Counts, k ring.Kind) Reason {
 	if c.Calls() == 0 {
 		return ReasonNone
 	}
-	if b.cfg.FailureRate > 0 && share(c[ring.Failure], c.Calls()) >= b.cfg.FailureRate {
+	if k == ring.Failure && b.cfg.FailureRate > 0 && share(c[ring.Failure], c.Calls()) >= b.cfg.FailureRate {
 		return ReasonFailureRate
 	}
 	if b.timed && b.cfg.SlowCallRate > 0 && share(c[ring.Slow], c.Calls()) >= b.cfg.SlowCallRate {
@@ -154,34 +200,42 @@ func (b *Breaker) bucketNumber(now time.Duration) uint64 {
 	return uint64(max(now-b.madeAt, 0) / b.bucket)
 }
 
+// turn is bucketNumber for who moves the window, which never goes back: not if
+// the clock does, and not if somebody has moved it since now was read.
+func (b *Breaker) turn(now time.Duration) uint64 {
+	raise(&b.turned, int64(now))
+	return b.bucketNumber(time.Duration(b.turned.Load()))
+}
+
 // wake begins the window of a generation with its first outcome, and that of
-// a breaker that has been idle.
+// a breaker that has been idle. [E1 publish] The word has shown the generation
+// to the caller: no epoch is younger than the word.
 func (b *Breaker) wake(e ring.Epoch, gen uint32) {
-	if b.ring.Wake(e, gen, b.bucketNumber(b.clock.Now())) {
+	if b.ring.Wake(e, gen, b.turn(b.cfg.Clock.Now())) {
 		b.kick()
 	}
 }
 
-// tickClosed moves the window on and returns when to do so next; zero if the
+// tickClosed moves the window on and returns when to do so next; never if the
 // window sleeps.
 func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 	e := b.ring.Epoch()
 	if b.last != nil || !b.ring.Live(e, w.generation()) {
-		return 0
+		return never
 	}
-	number := b.bucketNumber(now)
+	number := b.turn(now)
 	if !b.ring.At(e, number) {
 		if w.mode() != ForcedClosed && b.ring.InUse() > 1 && b.catchUp(w, e) {
-			return 0
+			return now
 		}
 		if b.ring.SumAt(e, number).Calls() == 0 {
 			b.ring.Sleep(e, number)
 			b.ring.Sweep(e)
-			return 0
+			return never
 		}
 		b.ring.Advance(e, number)
-		b.ring.Sweep(b.ring.Epoch())
 	}
+	b.ring.Sweep(b.ring.Epoch()) // also where a window has begun
 	return b.madeAt + time.Duration(number+1)*b.bucket
 }
 
@@ -193,8 +247,12 @@ func (b *Breaker) catchUp(w word, e ring.Epoch) bool {
 	if ended[ring.Failure] == 0 && ended[ring.Slow] == 0 {
 		return false
 	}
+	k := ring.Success
+	if ended[ring.Failure] > 0 {
+		k = ring.Failure
+	}
 	c := b.ring.Sum(e)
-	why := b.rateMet(c)
+	why := b.rateMet(c, k)
 	if why == ReasonNone || c.Calls() < uint64(b.cfg.MinimumCalls) {
 		return false
 	}

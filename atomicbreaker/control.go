@@ -8,6 +8,7 @@ import "fmt"
 // be open when the force is lifted.
 func (b *Breaker) Trip() {
 	b.mustBeMade()
+	defer b.tellAll()
 	for {
 		w := b.load()
 		switch {
@@ -27,6 +28,7 @@ func (b *Breaker) Trip() {
 // be closed when the force is lifted. Totals are never reset.
 func (b *Breaker) Reset() {
 	b.mustBeMade()
+	defer b.tellAll()
 	for {
 		w := b.load()
 		if w.forced() {
@@ -35,9 +37,7 @@ func (b *Breaker) Reset() {
 			}
 			continue
 		}
-		counts := b.shown(w)
-		if next := w.to(phaseClosed, 0); b.swap(w, next) {
-			b.changed(w, next, ReasonResetCalled, counts, b.clock.Now())
+		if b.move(w, w.to(phaseClosed, 0), ReasonResetCalled, b.shown(w), b.cfg.Clock.Now()) {
 			return
 		}
 	}
@@ -53,6 +53,7 @@ func (b *Breaker) SetMode(m Mode) {
 	if m > Shadow {
 		panic(fmt.Sprintf("atomicbreaker: unknown Mode %d: want Auto, ForcedOpen, ForcedClosed or Shadow", m))
 	}
+	defer b.tellAll()
 	draw := jitter{b: b}
 	for {
 		cool, wait := b.cool.v.Load(), b.wait.v.Load()
@@ -65,11 +66,18 @@ func (b *Breaker) SetMode(m Mode) {
 
 // setMode tries once.
 func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool {
-	next := w.withMode(m, b.firstProbe)
-	now := b.clock.Now()
+	next := w.withMode(m, b.kind.firstWindow())
+	now := b.cfg.Clock.Now()
+	if b.load() != w {
+		return false // now may lie within a later opening
+	}
 	switch {
 	case next.phase() == phaseHalfOpen && w.phase() != phaseHalfOpen:
-		return b.toHalfOpen(w, next, ReasonSetModeCalled)
+		return b.toHalfOpen(w, next, ReasonSetModeCalled, now)
+	case next.mode() == ForcedOpen && w.phase() != phaseOpen:
+		if !b.publishForcing(w, next.generation(), now, cool) {
+			return false
+		}
 	case w.command() == commandTrip && !next.forced():
 		if !b.publishOpening(w, next.generation(), now, cool, wait, draw, 0) {
 			return false
@@ -77,21 +85,20 @@ func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool 
 	case w.mode() == ForcedClosed && next.generation() == w.generation():
 		b.forget(w.generation())
 	}
-	counts := b.shown(w)
+	if next.generation() != w.generation() {
+		return b.move(w, next, ReasonSetModeCalled, b.shown(w), now)
+	}
 	if !b.swap(w, next) {
 		return false
 	}
-	if next.generation() != w.generation() {
-		b.changed(w, next, ReasonSetModeCalled, counts, now)
-	} else {
-		b.kick()
-	}
+	b.kick()
 	return true
 }
 
 // forget empties the window of a generation that goes on.
 func (b *Breaker) forget(gen uint32) {
 	b.ring.Forget()
+	b.ring.Sweep(b.ring.Epoch()) // at once: a stamp tells only eight windows of a generation apart
 	if b.last != nil {
 		b.last.Forget()
 	}

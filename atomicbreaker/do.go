@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/atomicbreaker/breaker/clock"
+	"github.com/atomicbreaker/breaker/ring"
 )
 
 // Do calls f if the breaker admits it, and settles the outcome: by f's error
@@ -14,78 +15,101 @@ import (
 // f gets ctx itself. A probe gets one derived from it that ends at the probe's
 // deadline, Recovery.ProbeTimeout from now, so that a call to a dependency
 // that hangs comes back.
-func (b *Breaker) Do(ctx context.Context, f func(ctx context.Context) error) error {
-	var c call
-	if err := c.begin(ctx, b, f == nil); err != nil {
+func (b *Breaker) Do(ctx context.Context, f func(ctx context.Context) error) (err error) {
+	gen, ordinary, err := b.enter(ctx, f == nil)
+	if err != nil {
 		return err
 	}
-	defer c.end()
-	err := f(c.ctx)
-	c.settle(ctx, err)
+	if !ordinary {
+		return b.doTicket(ctx, f)
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			b.countClosed(gen, ring.Failure, false, 0)
+		}
+	}()
+	err = f(ctx)
+	returned = true
+	b.leave(ctx, gen, err)
 	return err
 }
 
 // Do is [Breaker.Do] for a call that returns a value. A call that is not made
 // returns the zero T.
-func Do[T any](ctx context.Context, b *Breaker, f func(ctx context.Context) (T, error)) (T, error) {
-	var c call
-	if err := c.begin(ctx, b, f == nil); err != nil {
-		var zero T
-		return zero, err
+func Do[T any](ctx context.Context, b *Breaker, f func(ctx context.Context) (T, error)) (v T, err error) {
+	gen, ordinary, err := b.enter(ctx, f == nil)
+	if err != nil {
+		return v, err
 	}
-	defer c.end()
-	v, err := f(c.ctx)
-	c.settle(ctx, err)
+	if !ordinary {
+		err = b.doTicket(ctx, func(ctx context.Context) error {
+			v, err = f(ctx)
+			return err
+		})
+		return v, err
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			b.countClosed(gen, ring.Failure, false, 0)
+		}
+	}()
+	v, err = f(ctx)
+	returned = true
+	b.leave(ctx, gen, err)
 	return v, err
 }
 
-// call is one run of Do. Its ticket stays on one goroutine, so that a plain
-// flag does for settling it once.
-type call struct {
-	ticket  Ticket
-	ctx     context.Context // what f gets
-	cancel  func()          // of a probe's ctx, otherwise nil
-	settled bool
-}
-
-func (c *call) begin(ctx context.Context, b *Breaker, noFunc bool) (err error) {
-	if ctx == nil || noFunc {
+// enter admits an ordinary call of a closed breaker, for which a generation is
+// all that there is to remember: the claim never leaves Do, so no flag guards
+// against a second settling.
+func (b *Breaker) enter(ctx context.Context, noFunc bool) (gen uint32, ordinary bool, err error) {
+	if b == nil || ctx == nil || noFunc {
+		b.mustBeMade()
 		panic("atomicbreaker: Do with a nil context or function")
 	}
-	if b == nil {
-		panic(unmade)
+	w := b.load()
+	return w.generation(), w.phase() == phaseClosed && !b.timed, ctx.Err()
+}
+
+// leave settles an ordinary call.
+func (b *Breaker) leave(ctx context.Context, gen uint32, err error) {
+	if err == nil {
+		b.countSuccess(gen)
+		return
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	c.ticket, err = b.Acquire()
+	t := Ticket{breaker: b, claim: claim(gen) << generationShift}
+	t.settleError(ctx, err)
+}
+
+// doTicket is Do for a probe, a timed call, a call that Shadow lets through, or a refusal.
+func (b *Breaker) doTicket(ctx context.Context, f func(ctx context.Context) error) error {
+	t, err := b.Acquire()
 	if err != nil {
 		return err
 	}
-	c.ctx = ctx
-	if c.ticket.claim.has(claimProbe) {
-		c.ctx, c.cancel = b.probeContext(ctx)
+	inner := ctx
+	if t.claim.has(claimProbe) {
+		var cancel func()
+		inner, cancel = b.probeContext(ctx)
+		defer cancel()
+		defer traceProbe(inner)()
 	}
-	return nil
-}
-
-func (c *call) settle(ctx context.Context, err error) {
-	c.settled = true
+	returned := false
+	defer func() {
+		if !returned {
+			t.settle(Failure, 0)
+		}
+	}()
+	err = f(inner)
+	returned = true
 	if err == nil {
-		c.ticket.settle(Success, 0)
-		return
+		t.settle(Success, 0)
+	} else {
+		t.settleError(ctx, err)
 	}
-	c.ticket.settleError(ctx, err)
-}
-
-// end runs when f has returned, panicked or ended its goroutine.
-func (c *call) end() {
-	if c.cancel != nil {
-		c.cancel()
-	}
-	if !c.settled {
-		c.ticket.settle(Failure, 0)
-	}
+	return err
 }
 
 // probeContext derives a context that ends at a probe's deadline. On a clock
@@ -93,11 +117,11 @@ func (c *call) end() {
 // cancelled then, with context.DeadlineExceeded as its cause.
 func (b *Breaker) probeContext(ctx context.Context) (context.Context, func()) {
 	timeout := b.cfg.Recovery.ProbeTimeout
-	if clock.Real(b.clock) {
+	if clock.Real(b.cfg.Clock) {
 		return context.WithTimeout(ctx, timeout)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := b.clock.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
+	timer := b.cfg.Clock.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
 	return ctx, func() {
 		timer.Stop()
 		cancel(context.Canceled)

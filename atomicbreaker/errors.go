@@ -29,13 +29,29 @@ func Rejected(err error) bool {
 // so that refusing allocates nothing; what it tells of the present is told by
 // methods.
 type RejectedError struct {
-	kind    error
 	breaker *Breaker
-	text    string
+	kind    refusal
 }
 
-// Error tells the kind of refusal and the breaker's name.
-func (e *RejectedError) Error() string { return e.text }
+// refusal is the kind of a refusal.
+type refusal uint8
+
+const (
+	refusedOpen refusal = iota
+	refusedProbe
+	refusedForced
+	refusals
+)
+
+var refusalErrors = [refusals]error{ErrOpen, ErrProbeLimit, ErrForced}
+
+// Error tells the breaker's name and the kind of refusal.
+func (e *RejectedError) Error() string {
+	if name := e.breaker.cfg.Name; name != "" {
+		return "atomicbreaker: " + name + ": " + e.Unwrap().Error()
+	}
+	return "atomicbreaker: " + e.Unwrap().Error()
+}
 
 // Name returns the name of the breaker that refused.
 func (e *RejectedError) Name() string { return e.breaker.Name() }
@@ -45,9 +61,9 @@ func (e *RejectedError) Name() string { return e.breaker.Name() }
 func (e *RejectedError) RetryAfter() time.Duration { return e.breaker.RetryAfter() }
 
 // Unwrap returns ErrOpen, ErrProbeLimit or ErrForced.
-func (e *RejectedError) Unwrap() error { return e.kind }
+func (e *RejectedError) Unwrap() error { return refusalErrors[e.kind] }
 
 // Is reports whether target is ErrOpen for a breaker that is forced open.
 func (e *RejectedError) Is(target error) bool {
-	return target == ErrOpen && e.kind == ErrForced
+	return target == ErrOpen && e.kind == refusedForced
 }

@@ -15,7 +15,7 @@ const keepBusy = time.Second
 
 // rest reads what others maintain: no call pays for it.
 func (b *Breaker) rest() rest {
-	w, now := b.load(), b.clock.Now()
+	w, now := b.load(), b.cfg.Clock.Now()
 	last := time.Duration(b.since.Load())
 	var r rest
 	switch {

@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -56,6 +57,47 @@ type LastProbe struct {
 // Refused returns the number of refusals of every kind.
 func (s Snapshot) Refused() uint64 { return s.RefusedOpen + s.RefusedHalfOpen + s.RefusedForced }
 
+// LogValue is the snapshot as a group of attributes, named as in its JSON form.
+// What is zero and could not be anything else in this state is left out.
+func (s Snapshot) LogValue() slog.Value {
+	attrs := []slog.Attr{
+		slog.String("name", s.Name),
+		slog.String("state", s.State.String()),
+		slog.String("mode", s.Mode.String()),
+		slog.Duration("in_state", s.At-s.Since),
+		slog.String("reason", s.Reason.String()),
+	}
+	switch s.State {
+	case StateClosed:
+		attrs = append(attrs,
+			slog.Uint64("rolling_calls", s.Rolling.Calls),
+			slog.Float64("failure_rate", s.Rolling.FailureRate()))
+		if s.Rolling.Slow > 0 {
+			attrs = append(attrs, slog.Float64("slow_rate", s.Rolling.SlowRate()))
+		}
+	case StateOpen:
+		attrs = append(attrs, slog.Duration("retry_after", s.RetryAfter))
+	case StateHalfOpen:
+		attrs = append(attrs, slog.Int("probes_in_flight", s.ProbesInFlight), slog.Int("probe_window", s.ProbeWindow))
+	}
+	attrs = append(attrs, slog.Uint64("succeeded", s.Succeeded), slog.Uint64("failed", s.Failed))
+	for _, total := range []slog.Attr{
+		slog.Uint64("ignored", s.Ignored), slog.Uint64("cancelled", s.Cancelled), slog.Uint64("late", s.Late),
+		slog.Uint64("slow", s.Slow), slog.Uint64("abandoned", s.Abandoned),
+		slog.Uint64("refused_open", s.RefusedOpen), slog.Uint64("refused_half_open", s.RefusedHalfOpen),
+		slog.Uint64("refused_forced", s.RefusedForced), slog.Uint64("would_refuse", s.WouldRefuse),
+		slog.Uint64("opened", s.Opened), slog.Uint64("listener_panics", s.ListenerPanics),
+	} {
+		if total.Value.Uint64() > 0 {
+			attrs = append(attrs, total)
+		}
+	}
+	if s.TimeOpen > 0 {
+		attrs = append(attrs, slog.Duration("time_open", s.TimeOpen))
+	}
+	return slog.GroupValue(attrs...)
+}
+
 // Snapshot reads everything. It changes nothing that a call goes by. State,
 // mode, generation and probes are of one instant; counts are read one after
 // the other while calls go on.
@@ -65,17 +107,16 @@ func (b *Breaker) Snapshot() Snapshot {
 	var w word
 	for range 8 { // until no change comes between; what is tagged is right even then
 		w = b.load()
-		now := b.clock.Now()
-		why, _ := b.reason.get(w.generation())
+		now := b.cfg.Clock.Now()
 		s = Snapshot{
 			Name: b.cfg.Name, State: w.state(), Mode: w.mode(), Generation: w.generation(),
-			At: now, Since: time.Duration(b.since.Load()), Reason: Reason(why),
+			At: now, Since: time.Duration(b.since.Load()), Reason: Reason(b.reason.Load()),
 			RetryAfter: b.retryAfter(w, now),
 			TimeOpen:   time.Duration(b.timeOpen.Load()),
 			Opened:     b.opened.Load(),
 		}
 		if w.phase() == phaseOpen {
-			s.TimeOpen += max(now-s.Since, 0)
+			s.TimeOpen += max(now-time.Duration(b.openedAt.Load()), 0)
 		}
 		if w.phase() == phaseClosed {
 			s.Rolling = b.rolling(w, now)
@@ -91,6 +132,7 @@ func (b *Breaker) Snapshot() Snapshot {
 	if p := b.lastProbe.Load(); p != 0 {
 		s.LastProbe = LastProbe{Settled: true, Outcome: Outcome(p&3 - 1), Latency: time.Duration(p >> 2)}
 	}
+	s.TimeOpen = time.Duration(highest(&b.seen.timeOpen, uint64(s.TimeOpen)))
 	b.fillTotals(&s)
 	return s
 }
@@ -136,6 +178,7 @@ func (b *Breaker) rolling(w word, now time.Duration) Counts {
 	if !b.ring.Belongs(e, w.generation()) {
 		return Counts{}
 	}
+	now = max(now, time.Duration(b.turned.Load()))
 	return countsOf(b.ring.SumAt(e, b.bucketNumber(now)))
 }
 
@@ -143,7 +186,7 @@ func (b *Breaker) rolling(w word, now time.Duration) Counts {
 func (b *Breaker) shown(w word) Counts {
 	switch w.phase() {
 	case phaseClosed:
-		return b.rolling(w, b.clock.Now())
+		return b.rolling(w, b.cfg.Clock.Now())
 	case phaseHalfOpen:
 		return b.episode(w.generation())
 	}
@@ -159,7 +202,7 @@ func (b *Breaker) RetryAfter() time.Duration {
 	if w.phase() != phaseOpen {
 		return 0
 	}
-	return b.retryAfter(w, b.clock.Now())
+	return b.retryAfter(w, b.cfg.Clock.Now())
 }
 
 func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {

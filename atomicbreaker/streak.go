@@ -66,23 +66,18 @@ func (b *Breaker) noteBad(s ring.Stripe, gen uint32, k ring.Kind) uint32 {
 	if limit == Off {
 		return 0
 	}
-	again := s.Failing()
-	if !again {
+	if limit > exactStreak && b.ring.InUse() > 1 && !s.Failing() {
 		s.SetFailing(true)
+		return 0
 	}
-	if again || limit <= exactStreak || b.ring.InUse() == 1 {
-		return b.streak.add(gen)
-	}
-	return 0
+	return b.streak.add(gen)
 }
 
 func (b *Breaker) endStreak(s ring.Stripe, gen uint32) {
 	if s.Failing() {
 		s.SetFailing(false)
 	}
-	if b.streak.v.Load()&streakLength != 0 {
-		b.streak.end(gen)
-	}
+	b.streak.end(gen)
 }
 
 func (b *Breaker) streakMet(run uint32) bool {

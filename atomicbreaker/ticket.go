@@ -24,6 +24,7 @@ type Ticket struct {
 	claim   claim
 	start   time.Duration // of a probe or a timed call
 	settled atomic.Uint32
+	others  uint32 // of a probe: how many were in flight when it was admitted
 }
 
 // A claim is what the admission was worth:
@@ -78,10 +79,13 @@ func (t *Ticket) Done(err error) bool {
 	if !t.first() {
 		return false
 	}
-	if err == nil {
-		t.settle(Success, 0)
-	} else {
+	switch {
+	case err != nil:
 		t.settleError(context.Background(), err)
+	case t.claim.has(claimFlags):
+		t.settleSlow(Success, 0)
+	default:
+		t.breaker.countSuccess(t.claim.generation())
 	}
 	return true
 }
@@ -136,9 +140,8 @@ func cancelled(ctx context.Context) bool {
 
 // settle counts an outcome of a ticket that nobody else will settle.
 func (t *Ticket) settle(o Outcome, after time.Duration) {
-	b := t.breaker
 	if o == Success && !t.claim.has(claimFlags) {
-		b.countClosed(t.claim.generation(), ring.Success, false, 0)
+		t.breaker.countSuccess(t.claim.generation())
 		return
 	}
 	t.settleSlow(o, max(after, 0))
@@ -159,7 +162,7 @@ func (t *Ticket) settleSlow(o Outcome, after time.Duration) {
 		b.settleProbe(t, kind, after)
 		return
 	}
-	slow := t.claim.has(claimTimed) && b.clock.Now()-t.start >= b.slowAt
+	slow := t.claim.has(claimTimed) && b.cfg.Clock.Now()-t.start >= b.slowAt
 	if t.claim.has(claimShadow) {
 		b.countTotal(kind, slow)
 		return

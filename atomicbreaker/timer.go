@@ -14,10 +14,11 @@ import (
 type worker struct {
 	kicks   atomic.Uint64 // changes to look at
 	running atomic.Int64  // timers that have fired since one began to work
+	turned  atomic.Int64  // the latest instant by which the window was moved
 
 	episodeOf uint32        // the half-open generation that the next four are of
-	ticks     int64         // quiet ticks passed
 	ticking   bool          // the timer was set at the last look
+	ticks     int64         // quiet ticks passed
 	pace      time.Duration // of letting one more in while the probes are silent
 	raisedAt  time.Duration // when that was last done
 }
@@ -34,6 +35,7 @@ func (b *Breaker) onTimer() {
 	if b.running.Add(1) != 1 {
 		return
 	}
+	defer b.tellAll() // with the work free for the next timer: a listener may be slow
 	for {
 		running := b.running.Load()
 		for {
@@ -52,24 +54,25 @@ func (b *Breaker) onTimer() {
 	}
 }
 
-// arm sets the timer to an instant; zero stops it.
+// never is an instant that the timer is not set for.
+const never time.Duration = 1<<63 - 1
+
 func (b *Breaker) arm(at time.Duration) {
-	if at == 0 {
+	if at == never {
 		b.timer.Stop()
 		return
 	}
-	b.timer.Reset(max(at-b.clock.Now(), 0))
+	b.timer.Reset(max(at-b.cfg.Clock.Now(), 0))
 }
 
-// work does what is due and returns the instant of what is due next, zero if
-// nothing is.
+// work does what is due and returns the instant of what is due next.
 func (b *Breaker) work() time.Duration {
 	if b.ring.Crowded() {
 		b.ring.Grow()
 	}
 	for {
-		w, now := b.load(), b.clock.Now()
-		var next time.Duration
+		w, now := b.load(), b.cfg.Clock.Now()
+		next := never
 		switch {
 		case w.mode() == ForcedOpen:
 		case w.phase() == phaseOpen:
@@ -94,7 +97,7 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 	if now < end {
 		return end
 	}
-	b.toHalfOpen(w, w.to(phaseHalfOpen, b.firstProbe), ReasonCooldown)
+	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown, now)
 	return now
 }
 
@@ -102,5 +105,5 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 // observe] The word was read first.
 func (b *Breaker) cooldownEnd(w word) (time.Duration, bool) {
 	wait, ok := b.wait.get(w.generation())
-	return time.Duration(b.openedAt.Load()) + time.Duration(wait), ok
+	return time.Duration(b.coolFrom.Load()) + time.Duration(wait), ok
 }

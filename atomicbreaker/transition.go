@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"runtime/trace"
 	"sync/atomic"
 	"time"
 )
@@ -17,12 +18,13 @@ import (
 //	word = open                      a reader sees open with the deadline of
 //	deadline = now + cooldown        the last outage, and probes at once
 type opening struct {
-	since     atomic.Int64 // instant of the last change of state
-	trippedAt atomic.Int64 // instant of the last change from closed to open
-	openedAt  atomic.Int64 // instant of the last change to open
-	cool      tagged       // cooldown of this opening, before jitter
-	wait      tagged       // and after
-	reason    tagged       // Reason of the last change of state
+	since     atomic.Int64  // instant of the last change of state
+	trippedAt atomic.Int64  // instant at which this outage began
+	openedAt  atomic.Int64  // instant of the last change to open
+	coolFrom  atomic.Int64  // instant from which the cooldown counts, openedAt unless it was forced
+	cool      tagged        // cooldown of this opening, before jitter
+	wait      tagged        // and after
+	reason    atomic.Uint64 // of the last change of state, below its generation
 	opened    atomic.Uint64
 	timeOpen  atomic.Int64 // in openings that are over
 }
@@ -37,13 +39,34 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		if w.generation() != gen || w.phase() == phaseOpen || w.forced() {
 			return false
 		}
-		now := b.clock.Now()
+		now := b.cfg.Clock.Now()
+		if b.load() != w {
+			continue // now may lie within a later opening, which it must not lengthen
+		}
+		if why == ReasonProbeTimeout && !b.silent(w, now) {
+			return false
+		}
+		if why != ReasonTripCalled && b.answered(w) {
+			// It was alive and is down again: a new outage. Else one that comes and
+			// goes would be asked ever less often, and missed while it is there.
+			raise(&b.trippedAt, int64(now))
+		}
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
 		}
-		if next := w.to(phaseOpen, 0); b.swap(w, next) {
-			b.changed(w, next, why, c, now)
+		if b.move(w, w.to(phaseOpen, 0), why, c, now) {
 			return true
+		}
+	}
+}
+
+// noteReason notes why a state began, unless a later change is noted. Silent
+// generations may lie between two of them: a tag of 16 bits would not do.
+func (b *Breaker) noteReason(gen uint32, why Reason) {
+	for {
+		old := b.reason.Load()
+		if int32(gen-uint32(old>>32)) < 0 || b.reason.CompareAndSwap(old, uint64(gen)<<32|uint64(why)) {
+			return
 		}
 	}
 }
@@ -54,27 +77,49 @@ func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wa
 	if w.phase() != phaseHalfOpen {
 		raise(&b.trippedAt, int64(now))
 	}
-	raise(&b.openedAt, int64(now))
+	if w.phase() != phaseOpen {
+		raise(&b.openedAt, int64(now))
+	}
+	raise(&b.coolFrom, int64(now))
 	length := b.cooldown(w, now, cool)
-	return b.cool.v.CompareAndSwap(cool, tag(gen, uint64(length))) &&
-		b.wait.v.CompareAndSwap(wait, tag(gen, uint64(draw.spread(length, after))))
+	spread := uint64(draw.spread(length, after))
+	if w.generation() != gen && sameGeneration(wait, gen) {
+		// Of another who tries, and may have opened since: his server's
+		// Retry-After is not to be undone.
+		spread = max(spread, wait&taggedMax)
+	}
+	return b.cool.v.CompareAndSwap(cool, tag(gen, uint64(length))) && b.wait.v.CompareAndSwap(wait, tag(gen, spread))
+}
+
+// publishForcing writes what the next reopening goes by if the breaker is
+// forced open from w: an outage that begins, or goes on.
+func (b *Breaker) publishForcing(w word, gen uint32, now time.Duration, cool uint64) bool {
+	length := uint64(b.cfg.Cooldown.Min)
+	raise(&b.openedAt, int64(now))
+	if w.phase() != phaseHalfOpen {
+		raise(&b.trippedAt, int64(now))
+	} else if sameGeneration(cool, w.generation()-1) {
+		length = cool & taggedMax
+	}
+	return b.cool.v.CompareAndSwap(cool, tag(gen, length))
 }
 
 // ageShare is the part of an outage's age that a cooldown lasts: its end is
 // noticed at most an eighth late.
 const ageShare = 8
 
-// cooldown is the length of the cooldown that begins now, before jitter. last
-// is the word of the last one.
+// cooldown is the length of the cooldown that begins now, before jitter; last
+// is cool as it was.
 func (b *Breaker) cooldown(w word, now time.Duration, last uint64) time.Duration {
 	c := &b.cfg.Cooldown
 	if w.phase() != phaseHalfOpen {
 		return c.Min
 	}
 	var length time.Duration
-	if c.Factor == 0 {
+	switch {
+	case c.Factor == 0:
 		length = (now - time.Duration(b.trippedAt.Load())) / ageShare
-	} else {
+	case sameGeneration(last, w.generation()-1):
 		// Factor is at most 16 and the last length 24 hours: no overflow.
 		length = time.Duration(float64(last&taggedMax) * c.Factor)
 	}
@@ -99,15 +144,17 @@ func (j *jitter) spread(length, after time.Duration) time.Duration {
 	if !j.drawn {
 		j.drawn, j.at = true, j.b.cfg.Rand()
 	}
-	if after > length {
+	if after > 0 && after >= length {
 		return after + time.Duration(float64(after)*(c.Jitter*j.at))
 	}
-	return max(after, time.Duration(float64(length)*(1-c.Jitter+2*c.Jitter*j.at)))
+	// The conversion keeps processors that fuse multiply and add to the same result.
+	share := 1 - c.Jitter + float64(2*c.Jitter*j.at)
+	return max(after, time.Duration(float64(length)*share))
 }
 
 // toHalfOpen ends the cooldown of w, or a ForcedOpen that next leaves. It
 // reports whether this call did it.
-func (b *Breaker) toHalfOpen(w, next word, why Reason) bool {
+func (b *Breaker) toHalfOpen(w, next word, why Reason, now time.Duration) bool {
 	gen := next.generation()
 	fresh := [...]struct {
 		t     *tagged
@@ -119,29 +166,37 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason) bool {
 			return false
 		}
 	}
+	return b.move(w, next, why, Counts{}, now)
+}
+
+// move changes the word into a new generation and does what follows. now was
+// read when the word was w already: so instants never go back from one change
+// to the next.
+func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bool {
+	openedAt := b.openedAt.Load() // before the word: nobody has opened it again
 	if !b.swap(w, next) {
 		return false
 	}
-	b.changed(w, next, why, Counts{}, b.clock.Now())
-	return true
-}
-
-// changed does what follows a change of the word, once for each, by whoever
-// made it. The breaker has been in its new state since before.
-func (b *Breaker) changed(w, next word, why Reason, c Counts, now time.Duration) {
 	from, to := w.state(), next.state()
 	if from != to {
 		raise(&b.since, int64(now))
-		b.reason.update(next.generation(), func(uint64, bool) uint64 { return uint64(why) })
+		b.noteReason(next.generation(), why)
 		switch {
 		case to == StateOpen:
 			b.opened.Add(1)
 		case from == StateOpen:
-			b.timeOpen.Add(int64(now) - b.openedAt.Load())
+			b.timeOpen.Add(max(int64(now)-openedAt, 0))
 		}
 	}
+	if why == ReasonProbeTimeout {
+		b.abandoned.Add(uint64(w.inFlight()))
+	}
 	b.kick()
-	b.announce(next.generation(), from == to, Transition{
+	if from != to && trace.IsEnabled() {
+		b.traceEvent(from.String() + " to " + to.String() + ": " + why.String())
+	}
+	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})
+	return true
 }

@@ -95,8 +95,9 @@ func pack(p phase, m Mode, inFlight, window int, generation uint32) word {
 		word(window)<<windowShift | word(generation)<<generationShift
 }
 
-// The transition table. Each row but the mode changes within one phase begins
-// a generation. W0 is the first window: 1, or for the classic rule Concurrent.
+// The transition table. A generation begins with the first five rows, with a
+// change of mode that changes the phase, and with a commanded Reset. W0 is the
+// first window: 1, or for the classic rule Concurrent.
 //
 //	event      in                         to                        also
 //	trip       closed, not forced         open                      a rule was met; Trip

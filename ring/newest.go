@@ -10,11 +10,12 @@ func (r *Ring) Newest(e Epoch, number uint64) (uint64, bool) {
 		slept := r.slept.Load()
 		return slept - r.buckets, slept >= r.buckets
 	}
-	now := r.at(r.tag(e), number)
+	b := r.at(r.tag(e), number)
 	for k := range min(r.buckets, number+1) {
-		if r.SumBucket(r.before(now, k)).Calls() > 0 {
+		if r.SumBucket(b).Calls() > 0 {
 			return number - k, true
 		}
+		b = r.before(b)
 	}
 	return number - r.buckets, number >= r.buckets
 }

@@ -56,14 +56,14 @@ type Ring struct {
 	mask    atomic.Uint32 // stripes in use, less one
 	crowded atomic.Bool
 	salt    atomic.Uint64
-	stripes atomic.Pointer[[]Stripe]
-	first   Stripe
+	grown   atomic.Pointer[[]Stripe] // all stripes, the first included; nil while it is the only one
+	first   [1]Stripe
 
 	layout
-	words   int
-	limit   int
+	words   int32
+	limit   int16
+	resalts int16 // owned by the caller of Grow
 	onCrowd func()
-	resalts int           // owned by the caller of Grow
 	slept   atomic.Uint64 // absolute bucket number at which the window fell asleep
 }
 
@@ -83,12 +83,10 @@ func (r *Ring) Init(o Options) {
 	}
 	head := headWords + o.Counters
 	r.layout = newLayout(o.Buckets, o.MaxCount, head, int(cells))
-	r.words = head + o.Buckets*int(cells)
-	r.limit = o.Stripes
+	r.words = int32(head + o.Buckets*int(cells))
+	r.limit = int16(o.Stripes)
 	r.onCrowd = o.OnCrowd
-	stripes := newStripes(1, r.words)
-	r.first = stripes[0]
-	r.stripes.Store(&stripes)
+	r.first[0] = newStripe(r.words)
 	r.salt.Store(firstSalt)
 	r.epoch.Store(uint64(r.at(0, 0)) | asleepBit)
 }
@@ -101,14 +99,14 @@ func (r *Ring) Epoch() Epoch { return Epoch(r.epoch.Load()) }
 // Live reports whether outcomes of generation gen may be counted under e.
 // Otherwise somebody has to [Ring.Wake] the ring first.
 func (r *Ring) Live(e Epoch, gen uint32) bool {
-	return (uint64(e)^r.genTag(gen))>>r.genShift|uint64(e&asleepBit) == 0
+	return r.Belongs(e, gen) && !e.asleep()
 }
 
 // Add counts one outcome in e's bucket, in the caller's stripe, which it
 // returns. It fails if the epoch has moved on in the meantime; the caller then
 // starts again from the epoch.
 func (r *Ring) Add(e Epoch, k Kind) (Stripe, bool) {
-	s := r.pick()
+	s := r.Pick()
 	i := uint(e.index()) + uint(k)
 	if i >= uint(len(s)) {
 		panic("ring: foreign epoch")
@@ -126,7 +124,7 @@ func (r *Ring) Add(e Epoch, k Kind) (Stripe, bool) {
 	}
 }
 
-// addSlow counts in a cell that carries another bucket's stamp. A stamp is
+// addSlow counts in a cell that carries another bucket's stamp. [E8] A stamp is
 // only ever written after the epoch has shown it. So if the epoch is still e
 // after the cell was read, the cell's stamp is an older one: its count is
 // folded into the stripe's totals and the cell is taken over.
@@ -150,24 +148,54 @@ func (r *Ring) addSlow(s Stripe, cell *atomic.Uint64, c uint64, e Epoch, k Kind)
 	}
 }
 
+// Hit is the fast path of [Ring.Add], small enough to be inlined: it counts in
+// the caller's stripe s if the cell is e's and nobody else writes to it. When
+// it fails, call [Ring.Missed] and then Add.
+func (r *Ring) Hit(s Stripe, e Epoch, k Kind) bool {
+	i := uint(e.index()) + uint(k)
+	if i >= uint(len(s)) {
+		return false
+	}
+	c := s[i].Load()
+	return c^uint64(e) <= r.countMask && s[i].CompareAndSwap(c, c+1)
+}
+
+// Missed notes why a Hit failed: if the cell is e's, somebody else wrote to it.
+func (r *Ring) Missed(s Stripe, e Epoch, k Kind) {
+	if s[e.index()+int(k)].Load()^uint64(e) <= r.countMask {
+		r.contended()
+	}
+}
+
 // Count adds one to a plain counter of the caller's stripe.
 func (r *Ring) Count(counter int) {
-	s := r.pick()
+	if s := r.Pick(); !s.Bump(counter) {
+		r.CountSlow(s, counter)
+	}
+}
+
+// Bump adds one to a plain counter unless somebody else does so at the same
+// time; then call [Ring.CountSlow]. Not an atomic add: a failed
+// compare-and-swap is the evidence that a stripe is shared.
+func (s Stripe) Bump(counter int) bool {
 	i := uint(headWords + counter)
 	if i >= uint(len(s)) {
-		panic("ring: no such counter")
+		return false
 	}
-	// Not Add: a failed compare-and-swap is the evidence that stripes are shared.
-	if c := s[i].Load(); !s[i].CompareAndSwap(c, c+1) {
-		r.contended()
-		s[i].Add(1)
-	}
+	c := s[i].Load()
+	return s[i].CompareAndSwap(c, c+1)
+}
+
+// CountSlow is Count after a Bump has failed.
+func (r *Ring) CountSlow(s Stripe, counter int) {
+	r.contended()
+	s[headWords+counter].Add(1)
 }
 
 // AddTotal counts an outcome in the totals alone, outside any window, and
 // returns the caller's stripe.
 func (r *Ring) AddTotal(k Kind) Stripe {
-	s := r.pick()
+	s := r.Pick()
 	s[foldedWord+int(k)].Add(1)
 	return s
 }
@@ -212,101 +240,6 @@ func (r *Ring) Forget() {
 			return
 		}
 	}
-}
-
-// Sum returns what the window of e holds, in all stripes.
-func (r *Ring) Sum(e Epoch) Counts {
-	var sum Counts
-	for _, s := range *r.stripes.Load() {
-		r.addWindow(&sum, s, e)
-	}
-	return sum
-}
-
-// SumStripe returns what the window of e holds in one stripe.
-func (r *Ring) SumStripe(s Stripe, e Epoch) Counts {
-	var sum Counts
-	r.addWindow(&sum, s, e)
-	return sum
-}
-
-// SumBucket returns what e's bucket holds, in all stripes.
-func (r *Ring) SumBucket(e Epoch) Counts {
-	var sum Counts
-	for _, s := range *r.stripes.Load() {
-		r.addBucket(&sum, s, e)
-	}
-	return sum
-}
-
-// SumAt returns what the window of e, live or asleep, holds if bucket number is the
-// current one: what has aged out in the meantime is left out.
-func (r *Ring) SumAt(e Epoch, number uint64) Counts {
-	if e.asleep() && number-r.slept.Load() >= r.buckets {
-		return Counts{}
-	}
-	return r.Sum(r.at(r.tag(e), number))
-}
-
-func (r *Ring) addWindow(sum *Counts, s Stripe, e Epoch) {
-	for k := range r.buckets {
-		r.addBucket(sum, s, r.before(e, k))
-	}
-}
-
-func (r *Ring) addBucket(sum *Counts, s Stripe, b Epoch) {
-	cells := s[b.index() : b.index()+int(r.cells)]
-	for kind := range cells {
-		if c := cells[kind].Load(); c^uint64(b) <= r.countMask {
-			sum[kind] += c & r.countMask
-		}
-	}
-}
-
-// Sweep folds what has left the window of e into the totals and so leaves no
-// old stamp behind that could come round again. Nobody waits for it.
-func (r *Ring) Sweep(e Epoch) {
-	for _, s := range *r.stripes.Load() {
-		for k := range r.buckets {
-			b := r.before(e, k)
-			cells := s[b.index() : b.index()+int(r.cells)]
-			for kind := range cells {
-				c := cells[kind].Load()
-				if c&r.countMask != 0 && c^uint64(b) > r.countMask && cells[kind].CompareAndSwap(c, r.stamp(b)) {
-					s[foldedWord+kind].Add(c & r.countMask)
-				}
-			}
-		}
-	}
-}
-
-// Totals returns all outcomes ever counted. While a fold is under way it may
-// miss what is being folded; a caller that shows totals keeps them from
-// falling.
-func (r *Ring) Totals() Counts {
-	var sum Counts
-	for _, s := range *r.stripes.Load() {
-		for k := range sum {
-			sum[k] += s[foldedWord+k].Load()
-		}
-		for b := range r.buckets {
-			i := r.head + b*r.cells
-			cells := s[i : i+r.cells]
-			for k := range cells {
-				sum[k] += cells[k].Load() & r.countMask
-			}
-		}
-	}
-	return sum
-}
-
-// Counter returns a plain counter's total.
-func (r *Ring) Counter(counter int) uint64 {
-	var sum uint64
-	for _, s := range *r.stripes.Load() {
-		sum += s[headWords+counter].Load()
-	}
-	return sum
 }
 
 // MaxStripes returns the default limit of stripes for a number of processors:

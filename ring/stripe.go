@@ -23,21 +23,24 @@ type Stripe []atomic.Uint64
 const (
 	foldedWord  = 0 // + kind: outcomes no longer in a cell
 	failingWord = foldedWord + int(kinds)
-	headWords   = failingWord + 1
+	dueWord     = failingWord + 1 // stamp, and the failures of its bucket at which Due
+	headWords   = dueWord + 1
 )
 
-// newStripes allocates n stripes of words words side by side. The slab holds
-// no pointer, so that the allocator puts no header in it and each line of it
-// starts on a line of the machine.
-func newStripes(n, words int) []Stripe {
-	lines := (words + lineWords - 1) / lineWords
-	slab := make([]line, n*lines)
-	stripes := make([]Stripe, n)
-	for i := range stripes {
-		first := &slab[i*lines][0]
-		stripes[i] = unsafe.Slice(first, lines*lineWords)
+// newStripe allocates a stripe. Its lines hold no pointer, so that the
+// allocator puts no header before them and each starts on a line of the
+// machine.
+func newStripe(words int32) Stripe {
+	lines := make([]line, (int(words)+lineWords-1)/lineWords)
+	return unsafe.Slice(&lines[0][0], len(lines)*lineWords)
+}
+
+// all returns every stripe that holds counts.
+func (r *Ring) all() []Stripe {
+	if grown := r.grown.Load(); grown != nil {
+		return *grown
 	}
-	return stripes
+	return r.first[:]
 }
 
 // Failing reports whether the stripe's last outcome was a failure.
@@ -52,18 +55,39 @@ func (s Stripe) SetFailing(failing bool) {
 	s[failingWord].Store(v)
 }
 
-// pick returns the caller's stripe. A goroutine keeps the stripe that the
+// Due reports whether the failures of e's bucket in stripe s have reached what
+// [Ring.SetDue] said last; always, if that was said of another bucket.
+func (r *Ring) Due(s Stripe, e Epoch) bool {
+	due := s[dueWord].Load()
+	return due^uint64(e) > r.countMask || s[e.index()+int(Failure)].Load() >= due
+}
+
+// SetDue makes Due wait until e's bucket in stripe s has more failures than the
+// held ones.
+func (r *Ring) SetDue(s Stripe, e Epoch, held, more uint64) {
+	s[dueWord].Store(r.stamp(e) | min(held+more, r.countMask))
+}
+
+// Held returns the failures of e's bucket in one stripe.
+func (r *Ring) Held(s Stripe, e Epoch) uint64 {
+	if c := s[e.index()+int(Failure)].Load(); c^uint64(e) <= r.countMask {
+		return c & r.countMask
+	}
+	return 0
+}
+
+// Pick returns the caller's stripe. A goroutine keeps the stripe that the
 // page of its stack falls on, for as long as neither the salt nor the number
 // of stripes changes: the only cheap thing that tells goroutines apart and
 // that Go lets one see (2 to 3 ns; a sync.Pool token takes 15).
-func (r *Ring) pick() Stripe {
-	mask := r.mask.Load()
+func (r *Ring) Pick() Stripe {
+	mask := r.mask.Load() // [E6 observe] before the stripes
 	if mask == 0 {
-		return r.first
+		return r.first[0]
 	}
 	var here byte
 	page := uint64(uintptr(unsafe.Pointer(&here))) >> 11 // the smallest stack is 2 KiB
-	stripes := *r.stripes.Load()
+	stripes := *r.grown.Load()
 	i := page * r.salt.Load() >> 33 & uint64(mask)
 	return stripes[i]
 }
@@ -85,14 +109,15 @@ func (r *Ring) Crowded() bool { return r.crowded.Load() }
 func (r *Ring) Grow() {
 	mask := r.mask.Load()
 	inUse := int(mask) + 1
-	stripes := *r.stripes.Load()
 	switch {
-	case inUse < r.limit:
+	case inUse < int(r.limit):
 		r.resalts = 0
-		if len(stripes) < 2*inUse {
-			// Two slices: the stripes that exist stay where they are.
-			stripes = append(stripes[:len(stripes):len(stripes)], newStripes(2*inUse-len(stripes), r.words)...)
-			r.stripes.Store(&stripes) // before the mask, so that every index under it exists
+		if all := r.all(); len(all) < 2*inUse {
+			stripes := append(make([]Stripe, 0, 2*inUse), all...)
+			for len(stripes) < 2*inUse {
+				stripes = append(stripes, newStripe(r.words))
+			}
+			r.grown.Store(&stripes) // [E6 publish] before the mask: every index under it exists
 		}
 		if !r.mask.CompareAndSwap(mask, uint32(2*inUse-1)) {
 			return // narrowed in the meantime
@@ -118,7 +143,7 @@ func (r *Ring) Narrow() {
 func (r *Ring) InUse() int { return int(r.mask.Load()) + 1 }
 
 // Stripes returns the number of stripes that hold counts.
-func (r *Ring) Stripes() int { return len(*r.stripes.Load()) }
+func (r *Ring) Stripes() int { return len(r.all()) }
 
 const (
 	// maxResalts bounds how often a crowded ring at its limit is dealt anew.

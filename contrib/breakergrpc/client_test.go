@@ -32,6 +32,10 @@ var codeOutcome = map[codes.Code]books{
 	codes.DataLoss: {failed: 1}, codes.Unauthenticated: {succeeded: 1},
 }
 
+// Each status code has its outcome: what the server answered about the request is no
+// failure of the server. A quota that is used up is neither.
+//
+// Field: S160, onflow/flow-go#4910 (2023-10-31) and #5010; sony/gobreaker#29 (2020).
 func TestEveryCodeHasItsOutcome(t *testing.T) {
 	b := startBackend(t)
 	g := newGuarded(t, b.addr, atomicbreaker.Config{})
@@ -73,6 +77,11 @@ func TestUsersRuleReplacesTheCodes(t *testing.T) {
 	wantBooks(t, g.guard.Breaker, books{failed: 1, succeeded: 2, ignored: 1})
 }
 
+// A refusal is a status and can be told from a server's, and no retry policy sends it
+// to the server.
+//
+// Field: S187, projectbeskar/virtrigaud#70 (2026-05-21); failsafe-lib/failsafe#119
+// (2017-12-29); juspay/neurolink#899.
 func TestRefusalIsAStatusAndTheRefusal(t *testing.T) {
 	b := startBackend(t)
 	g := newGuarded(t, b.addr, atomicbreaker.Config{Name: "billing", ConsecutiveFailures: 3}, grpc.WithDefaultServiceConfig(retryThrice))
@@ -95,7 +104,11 @@ func TestRefusalIsAStatusAndTheRefusal(t *testing.T) {
 	wantBooks(t, g.guard.Breaker, books{failed: 3, refused: 3})
 }
 
-// TestRetriesBelowAreOneOutcome: the interceptor counts operations.
+// TestRetriesBelowAreOneOutcome: an RPC that gRPC retries below the interceptor
+// is one admission and one outcome.
+//
+// Field: S047, resilience4j/resilience4j#1003; danielfm/pybreaker 0.3.2 changelog
+// (2017-06).
 func TestRetriesBelowAreOneOutcome(t *testing.T) {
 	b := startBackend(t)
 	g := newGuarded(t, b.addr, atomicbreaker.Config{}, grpc.WithDefaultServiceConfig(retryThrice))
@@ -235,7 +248,10 @@ func drain(s outputStream) {
 	}
 }
 
-// TestAbandonedStreamGivesItsProbeBack: it is cancelled and dropped.
+// TestAbandonedStreamGivesItsProbeBack: a stream that is cancelled and dropped
+// ends its ticket as ignored.
+//
+// Field: S162, derived from grpc-go stream rules and chainguard-dev/go-grpc-kit#550.
 func TestAbandonedStreamGivesItsProbeBack(t *testing.T) {
 	b := startBackend(t)
 	g := newGuarded(t, b.addr, atomicbreaker.Config{})
@@ -254,6 +270,9 @@ func TestAbandonedStreamGivesItsProbeBack(t *testing.T) {
 	}
 }
 
+// The standard health service passes by an open breaker, uncounted.
+//
+// Field: S164, grafana/mimir#5650 (2023-08-04).
 func TestHealthServicePassesBy(t *testing.T) {
 	b := startBackend(t)
 	g := newGuarded(t, b.addr, atomicbreaker.Config{})
@@ -293,6 +312,8 @@ func (token) RequireTransportSecurity() bool { return false }
 
 // TestContextsPassThrough: metadata, deadline, credentials and values, on both
 // sides, for both kinds of RPC.
+//
+// Field: S163, failsafe-go/failsafe-go#122 and #136 (commit aa73c8b, 2026-08-15).
 func TestContextsPassThrough(t *testing.T) {
 	type key struct{}
 	server := &breakergrpc.Guard{Breaker: atomicbreaker.MustNew(atomicbreaker.Config{})}
@@ -334,6 +355,9 @@ type valueStream struct {
 
 func (s valueStream) Context() context.Context { return s.ctx }
 
+// Targets and methods have breakers of their own, however their names join.
+//
+// Field: S193, grpc/grpc-go#4372 (2021-04-29), #4560 (2021-06-22).
 func TestPerMethodKeepsMethodsAndTargetsApart(t *testing.T) {
 	breakers, err := atomicbreaker.NewGroup(atomicbreaker.GroupConfig[breakergrpc.Method]{})
 	if err != nil {
@@ -437,6 +461,10 @@ func TestRetryInfoIsTheLeastCooldown(t *testing.T) {
 	}
 }
 
+// A guard without a breaker fails every RPC with a word of the field, and sends none.
+//
+// Field: S116, cloudwego/kitex#526 (2022-08-19); nzin/traefik-cluster-ratelimit#4
+// (2025-01-15); exaring/hoglet commit f1e1e09 (2023-10-11).
 func TestGuardWithoutABreakerFailsEveryRPC(t *testing.T) {
 	b := startBackend(t)
 	for _, guard := range []*breakergrpc.Guard{{}, {BreakerFor: func(context.Context, breakergrpc.Method) *atomicbreaker.Breaker { return nil }}} {

@@ -1,0 +1,377 @@
+package locked
+
+import (
+	"time"
+
+	"github.com/atomicbreaker/breaker/atomicbreaker"
+)
+
+// machine is the breaker as a sequential state machine. It knows nothing of
+// goroutines: whoever holds it calls one method at a time, then sets a timer
+// for the instant in wake and delivers what is in outbox.
+type machine struct {
+	rules rules
+
+	state      atomicbreaker.State
+	mode       atomicbreaker.Mode
+	generation uint32
+	since      time.Duration // when the state last changed
+	reason     atomicbreaker.Reason
+	made       time.Duration // when the breaker was made; bucket edges are counted from it
+
+	// Closed.
+	window window
+	edge   time.Duration // when the running bucket ends; noSuchTime while the window sleeps
+	streak uint64        // failures since the last success
+
+	// Not closed.
+	trippedAt time.Duration // when the outage began
+	cool      time.Duration // the last cooldown before jitter
+	deadline  time.Duration // when it ends
+	probing   probing       // half-open only
+
+	command command // what to do when a forced mode ends
+
+	totals totals
+	wake   time.Duration              // call tick at this instant; noSuchTime for never
+	outbox []atomicbreaker.Transition // announcements not yet taken
+}
+
+// totals are the counters that only rise.
+type totals struct {
+	succeeded, failed, ignored, cancelled, late uint64
+	slow, abandoned                             uint64
+	refused                                     [verdicts]uint64
+	wouldRefuse                                 uint64
+	opened                                      uint64
+	timeOpen                                    time.Duration // of openings that are over
+	lastProbe                                   atomicbreaker.LastProbe
+}
+
+// verdict is the answer to a request for admission.
+type verdict uint8
+
+const (
+	admitted verdict = iota
+	refusedOpen
+	refusedHalfOpen
+	refusedForced
+	verdicts
+)
+
+// standing is the part that an admitted call plays.
+type standing uint8
+
+const (
+	nobody    standing = iota // not admitted
+	ordinary                  // admitted while closed
+	probe                     // admitted while half-open
+	bystander                 // let through by Shadow; counts in the totals only
+)
+
+// claim is what a ticket remembers of its admission.
+type claim struct {
+	standing   standing
+	generation uint32
+	cut        uint32        // probes only: the number of cuts before it
+	others     int           // probes only: how many were in flight then
+	start      time.Duration // probes, and every call where slow ones are tracked
+}
+
+// ending is how a ticket was settled.
+type ending uint8
+
+const (
+	succeeded ending = iota
+	failed
+	ignored
+	cancelled
+)
+
+// start puts a new machine into the state of its mode.
+func (m *machine) start(r rules) {
+	m.rules = r
+	m.made = r.clock.Now()
+	m.since = m.made
+	m.window.cells = make([]atomicbreaker.Counts, r.buckets)
+	m.edge, m.deadline, m.wake = noSuchTime, noSuchTime, noSuchTime
+	m.mode = r.mode
+	if m.mode == atomicbreaker.ForcedOpen {
+		m.state = atomicbreaker.StateOpen
+		m.trippedAt, m.cool = m.made, r.cooldown.Min
+		m.totals.opened = 1
+	}
+}
+
+// ready reports whether acquire would admit.
+func (m *machine) ready() bool {
+	switch {
+	case m.mode == atomicbreaker.Shadow:
+		return true
+	case m.state == atomicbreaker.StateHalfOpen:
+		return m.probing.inFlight < m.limit()
+	default:
+		return m.state == atomicbreaker.StateClosed
+	}
+}
+
+// acquire admits a call or refuses it.
+func (m *machine) acquire() (claim, verdict) {
+	switch {
+	case m.state == atomicbreaker.StateClosed:
+		return claim{standing: ordinary, generation: m.generation}, admitted
+	case m.mode == atomicbreaker.ForcedOpen:
+		return m.refuse(refusedForced)
+	case m.state == atomicbreaker.StateOpen:
+		return m.refuse(refusedOpen)
+	default:
+		return m.acquireProbe()
+	}
+}
+
+// look is acquire as far as it changes nothing but a counter of refusals. The
+// caller counts the refusal. It reports false where acquire has to decide.
+func (m *machine) look() (claim, verdict, bool) {
+	switch {
+	case m.state == atomicbreaker.StateClosed:
+		return claim{standing: ordinary, generation: m.generation}, admitted, true
+	case m.mode == atomicbreaker.ForcedOpen:
+		return claim{}, refusedForced, true
+	case m.mode == atomicbreaker.Shadow:
+		return claim{}, admitted, false
+	case m.state == atomicbreaker.StateOpen:
+		return claim{}, refusedOpen, true
+	default:
+		return claim{}, refusedHalfOpen, m.probing.full && m.probing.inFlight >= m.limit()
+	}
+}
+
+// refuse counts a refusal, or lets the call through in Shadow.
+func (m *machine) refuse(v verdict) (claim, verdict) {
+	if m.mode == atomicbreaker.Shadow {
+		m.totals.wouldRefuse++
+		return claim{standing: bystander}, admitted
+	}
+	m.totals.refused[v]++
+	return claim{}, v
+}
+
+// settle records how an admitted call ended. floor is the least cooldown that
+// the server asked for, should this outcome open the breaker. now is the
+// present for a claim that has a start, otherwise notReadYet. It reports
+// whether the user's predicate has to be asked about the window returned; a
+// yes to it goes to tripIf.
+func (m *machine) settle(c claim, e ending, floor, now time.Duration) (ask bool, counts atomicbreaker.Counts) {
+	slow := m.rules.tracksSlow && now-c.start >= m.rules.slow
+	if c.standing == bystander {
+		m.total(e, slow)
+		return false, atomicbreaker.Counts{}
+	}
+	if c.standing == probe && c.generation == m.generation && now >= m.givesUp() {
+		m.giveUp(now) // its timer is late
+	}
+	switch {
+	case c.generation != m.generation:
+		m.totals.late++
+	case c.standing == probe:
+		m.total(e, slow)
+		m.settleProbe(c, e, slow, floor, now)
+	default:
+		m.total(e, slow)
+		return m.settleOrdinary(e, slow, floor, now)
+	}
+	return false, atomicbreaker.Counts{}
+}
+
+func (m *machine) total(e ending, slow bool) {
+	switch e {
+	case succeeded:
+		m.totals.succeeded++
+	case failed:
+		m.totals.failed++
+	case ignored:
+		m.totals.ignored++
+	case cancelled:
+		m.totals.cancelled++
+	}
+	if slow && (e == succeeded || e == failed) {
+		m.totals.slow++
+	}
+}
+
+// settleOrdinary counts an outcome in the rolling window and asks the rules.
+func (m *machine) settleOrdinary(e ending, slow bool, floor, now time.Duration) (ask bool, counts atomicbreaker.Counts) {
+	if e != succeeded && e != failed {
+		return false, atomicbreaker.Counts{}
+	}
+	switch {
+	case m.rules.width == 0:
+		m.window.advance(m.window.newest + 1)
+	case m.edge == noSuchTime:
+		now = m.read(now)
+		m.turn(now)
+	}
+	m.window.add(e == failed, slow)
+	if e == failed {
+		m.streak++
+	} else {
+		m.streak = 0
+	}
+
+	if m.mode == atomicbreaker.ForcedClosed || (e == succeeded && !slow) {
+		return false, atomicbreaker.Counts{}
+	}
+	if why := m.broken(e == failed); why != atomicbreaker.ReasonNone {
+		m.trip(why, m.window.sum, floor, m.read(now))
+		return false, atomicbreaker.Counts{}
+	}
+	return m.rules.readyToTrip != nil, m.window.sum
+}
+
+// broken names the first rule that the window breaks after a failure, or
+// after a slow success, which only the slow rule looks at.
+func (m *machine) broken(failure bool) atomicbreaker.Reason {
+	r, sum := &m.rules, m.window.sum
+	enough := sum.Calls >= r.minimumCalls
+	switch {
+	case failure && m.streak >= r.streak:
+		return atomicbreaker.ReasonStreak
+	case failure && enough && sum.FailureRate() >= r.failureRate:
+		return atomicbreaker.ReasonFailureRate
+	case enough && sum.SlowRate() >= r.slowRate:
+		return atomicbreaker.ReasonSlowCallRate
+	default:
+		return atomicbreaker.ReasonNone
+	}
+}
+
+// tripIf opens the breaker because the user's predicate said so of counts, if
+// it is still in the generation that was asked about.
+func (m *machine) tripIf(generation uint32, counts atomicbreaker.Counts, floor time.Duration) {
+	if generation != m.generation || m.mode == atomicbreaker.ForcedClosed {
+		return
+	}
+	m.trip(atomicbreaker.ReasonReadyToTrip, counts, floor, m.rules.clock.Now())
+}
+
+// turn moves the window to the bucket of now.
+func (m *machine) turn(now time.Duration) {
+	m.window.advance(int64((now - m.made) / m.rules.width))
+	m.edge = m.made + time.Duration(m.window.newest+1)*m.rules.width
+	m.schedule()
+}
+
+// trip opens a closed breaker: an outage begins.
+func (m *machine) trip(why atomicbreaker.Reason, counts atomicbreaker.Counts, floor, now time.Duration) {
+	m.trippedAt, m.cool = now, m.rules.cooldown.Min
+	m.open(why, counts, floor, now)
+}
+
+// reopen opens a half-open breaker: the outage goes on.
+func (m *machine) reopen(why atomicbreaker.Reason, floor, now time.Duration) {
+	c := m.rules.cooldown
+	switch {
+	case c.Factor == 0:
+		m.cool = min(max((now-m.trippedAt)/ageDivisor, c.Min), c.Max)
+	case c.Factor > 1:
+		m.cool = time.Duration(min(float64(m.cool)*c.Factor, float64(c.Max)))
+	}
+	m.open(why, m.probing.counts, floor, now)
+}
+
+// open begins a cooldown. Where the server said how long to stay away, the
+// jitter only adds to that.
+func (m *machine) open(why atomicbreaker.Reason, counts atomicbreaker.Counts, floor, now time.Duration) {
+	m.change(atomicbreaker.StateOpen, why, counts, now)
+	m.startCooldown(floor, now)
+}
+
+func (m *machine) startCooldown(floor, now time.Duration) {
+	c := m.rules.cooldown
+	random := 0.0
+	if c.Jitter > 0 {
+		random = m.rules.rand()
+	}
+	floor = min(floor, c.Max)
+	if floor > 0 && floor >= m.cool {
+		m.deadline = now + floor + time.Duration(float64(floor)*(c.Jitter*random))
+	} else {
+		m.deadline = now + max(floor, time.Duration(float64(m.cool)*(1-c.Jitter+2*c.Jitter*random)))
+	}
+	m.schedule()
+}
+
+// change is every change of state: it ends the generation.
+func (m *machine) change(to atomicbreaker.State, why atomicbreaker.Reason, counts atomicbreaker.Counts, now time.Duration) {
+	if m.state == atomicbreaker.StateOpen {
+		m.totals.timeOpen += now - m.since
+	}
+	if to == atomicbreaker.StateOpen {
+		m.totals.opened++
+	}
+	m.generation++
+	if m.rules.onTransition != nil {
+		m.outbox = append(m.outbox, atomicbreaker.Transition{
+			Name: m.rules.name, From: m.state, To: to,
+			Generation: m.generation, Reason: why, Counts: counts, At: now,
+		})
+	}
+	m.state, m.since, m.reason = to, now, why
+	m.deadline, m.edge = noSuchTime, noSuchTime
+	m.forget()
+	m.schedule()
+}
+
+// forget empties the rolling window, the streak included.
+func (m *machine) forget() {
+	m.window.forget()
+	m.streak = 0
+}
+
+// tick does what is due.
+func (m *machine) tick() {
+	now := m.rules.clock.Now()
+	if now < m.wake {
+		return
+	}
+	switch m.state {
+	case atomicbreaker.StateClosed:
+		m.turn(now)
+		if m.window.sum.Calls == 0 {
+			m.edge = noSuchTime
+		}
+	case atomicbreaker.StateOpen:
+		m.halfOpen(atomicbreaker.ReasonCooldown, now)
+	case atomicbreaker.StateHalfOpen:
+		m.recover(now)
+	}
+	m.schedule()
+}
+
+// schedule works out when tick is to be called next.
+func (m *machine) schedule() {
+	switch m.state {
+	case atomicbreaker.StateClosed:
+		m.wake = m.edge
+	case atomicbreaker.StateOpen:
+		m.wake = m.deadline
+	case atomicbreaker.StateHalfOpen:
+		m.wake = m.nextStep()
+	}
+}
+
+// read reads the clock unless that has been done for this decision.
+func (m *machine) read(now time.Duration) time.Duration {
+	if now == notReadYet {
+		return m.rules.clock.Now()
+	}
+	return now
+}
+
+// retryAfter is how long the breaker will go on refusing at least.
+func (m *machine) retryAfter(now time.Duration) time.Duration {
+	if m.state != atomicbreaker.StateOpen || m.deadline == noSuchTime {
+		return 0
+	}
+	return max(m.deadline-now, minRetry)
+}

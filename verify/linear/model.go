@@ -1,0 +1,469 @@
+// Package linear checks histories of concurrent calls against a sequential
+// model of the breaker: whether some order of the calls, each at one instant
+// between its beginning and its end, explains every answer.
+//
+// Where one call of the breaker acts at several instants, its history entry is
+// split into steps that the model orders freely within the call:
+//
+//	Report, of a     judge (late or counted, and the streak), then take (trips,
+//	closed call      if the streak reached its limit)
+//	Report, of a     for a success in the probe window look (reads probes in
+//	probe            flight and window); judge (the evidence), take (the word)
+//	SetMode          forget (empties the window), then set (the word)
+//	Advance          a step of the timer, move (the clock), then more of the timer
+//
+// Everything else is one step. What the model leaves open, and nothing else:
+//
+//   - When the timer acts. A timer's step may do any one thing that is due, or
+//     nothing; at rest nothing may be left to do. An outcome that comes when the
+//     probes should have been given up may find that done or not.
+//   - Whether probes that the timer saw silent for too long are given up though
+//     they have been settled and others admitted since, as long as generation,
+//     probes in flight and window are the same numbers.
+//   - Which reading of the clock a call went by, between its beginning and its
+//     end: the model takes the earliest, so that what is due by any reading is
+//     due in the model. It never lets a cooldown end before its length has
+//     passed since the call that opened began.
+//   - Whether a quiet tick found the probe window full: the flag is set after
+//     the admission or refusal that it tells of. It closes only with a success
+//     since the last cut and after a whole quiet time.
+//   - Whether a success was slow against the fastest of its episode.
+//   - Whether a probe that is admitted after a cut counts as sent before it.
+//   - Whether a SetMode that finds its work done by another has emptied the
+//     window in between.
+//
+// So the verdict of a probe and the change of the word that follows it are two
+// steps: between them another probe may be judged by the evidence, and counted,
+// though the verdict that ends the episode has been given already.
+package linear
+
+import (
+	"time"
+
+	"github.com/atomicbreaker/breaker/atomicbreaker"
+)
+
+// Times of the breakers under test. Silence admits another probe after Quiet,
+// because the cooldown is shorter.
+const (
+	unit     = time.Millisecond
+	cooldown = 2 * unit
+	quiet    = 3 * unit
+	timeout  = 5 * unit
+
+	streakLimit = 2
+	maxTickets  = 16
+	maxWindow   = 1<<14 - 1
+	cutsAt      = 5 * 8 // five net failures at a weight of one half
+)
+
+// Config is the configuration of the breakers under test: exact times, and two
+// failures in a row as the only rule. With probes 0 it has the probe window.
+func Config(probes, successes, concurrent int) atomicbreaker.Config {
+	return atomicbreaker.Config{
+		FailureRate:         atomicbreaker.Off,
+		ConsecutiveFailures: streakLimit,
+		Cooldown:            atomicbreaker.Cooldown{Min: cooldown, Max: cooldown, Factor: 1, Jitter: atomicbreaker.Off},
+		Recovery: atomicbreaker.Recovery{
+			Probes: probes, Successes: successes, Concurrent: concurrent, Quiet: quiet, ProbeTimeout: timeout,
+		},
+		Stripes: 1,
+	}
+}
+
+// rule is the recovery rule, as in Config.
+type rule struct{ probes, successes, concurrent int }
+
+type part uint8
+
+const (
+	notOut part = iota
+	ordinary
+	probe
+	bystander
+)
+
+// ticket is what the model knows of an admitted call.
+type ticket struct {
+	part part
+	gen  uint8
+	cut  uint8
+
+	// Of the settling that is under way.
+	used, window int16
+	does         verdict
+	grow         int8
+	stage        stage
+}
+
+// stage is how far the settling of a ticket has come.
+type stage uint8
+
+const (
+	notSettled stage = iota
+	judging
+	judged
+)
+
+type verdict uint8
+
+const (
+	goOn verdict = iota
+	cut
+	reopen
+	recovered
+	tripped
+)
+
+type totals struct {
+	succeeded, failed, ignored, cancelled, late, abandoned uint8
+	open, halfOpen, forced, would                          uint8
+}
+
+// state is the sequential breaker. It is comparable.
+type state struct {
+	phase            atomicbreaker.State
+	mode             atomicbreaker.Mode
+	gen              uint8
+	inFlight, window int16
+	command          command
+	streak           uint8
+
+	// Evidence of a half-open generation.
+	cut       uint8
+	alive     bool
+	tally     int8
+	credit    int8
+	good, bad int8 // of the classic rule
+
+	// Instants, each the earliest that it can be.
+	now, since, opened, heard, raised time.Duration
+	before                            time.Duration // now, before the last step of the clock
+
+	totals
+	tickets [maxTickets]ticket
+
+	// Of the calls that are under way.
+	forgot uint8 // clients between two steps of SetMode
+	clock  clockStage
+	silence
+}
+
+// silence is a word whose probes the timer saw silent for too long.
+type silence struct {
+	gen              uint8
+	inFlight, window int16
+	seen             bool
+}
+
+// clockStage is how far an Advance has come.
+type clockStage uint8
+
+const (
+	resting clockStage = iota
+	beforeMove
+	afterMove
+)
+
+type command uint8
+
+const (
+	commandNone command = iota
+	commandTrip
+	commandReset
+)
+
+func (s *state) isForced() bool {
+	return s.mode == atomicbreaker.ForcedOpen || s.mode == atomicbreaker.ForcedClosed
+}
+
+// to begins a generation.
+func (s *state) to(p atomicbreaker.State, at time.Duration, r rule) {
+	s.phase = p
+	s.gen++
+	s.inFlight, s.window, s.streak = 0, 0, 0
+	s.cut, s.alive, s.tally, s.credit, s.good, s.bad = 0, false, 0, 0, 0, 0
+	s.since, s.heard, s.raised = at, at, at
+	if p == atomicbreaker.StateHalfOpen {
+		s.window = int16(max(1, r.concurrent))
+	}
+}
+
+func (s *state) open(at time.Duration, r rule) {
+	s.to(atomicbreaker.StateOpen, at, r)
+	s.opened = at
+}
+
+// admit is the admission of Acquire. It reports which answer was given.
+func (s *state) admit(id int, at time.Duration) answer {
+	t := &s.tickets[id]
+	*t = ticket{gen: s.gen, stage: notSettled}
+	switch {
+	case s.phase == atomicbreaker.StateClosed:
+		t.part = ordinary
+	case s.phase == atomicbreaker.StateHalfOpen && s.inFlight < s.window:
+		t.part = probe
+		t.cut = s.cut
+		if s.inFlight == 0 {
+			s.heard = max(s.heard, at)
+		}
+		s.inFlight++
+	case s.mode == atomicbreaker.Shadow:
+		t.part = bystander
+		s.would++
+	case s.mode == atomicbreaker.ForcedOpen:
+		s.forced++
+		return refusedForced
+	case s.phase == atomicbreaker.StateOpen:
+		s.totals.open++
+		return refusedOpen
+	default:
+		s.halfOpen++
+		return refusedProbe
+	}
+	return admitted
+}
+
+// count is judge for any ticket.
+func (s *state) count(t *ticket, failed bool, r rule) {
+	switch {
+	case t.part == probe:
+		s.judge(t, failed, false, r)
+	case t.part != bystander && t.gen != s.gen:
+		s.late++
+	case !failed:
+		s.totals.succeeded++
+		if t.part == ordinary {
+			s.streak = 0
+		}
+	default:
+		s.totals.failed++
+		if t.part == ordinary {
+			s.streak = min(s.streak+1, 100)
+			if s.streak >= streakLimit && s.mode != atomicbreaker.ForcedClosed {
+				t.does = tripped
+			}
+		}
+	}
+}
+
+// judge takes a probe's outcome into the evidence.
+func (s *state) judge(t *ticket, failed, slow bool, r rule) {
+	if t.gen != s.gen {
+		s.late++
+		return
+	}
+	if failed {
+		s.totals.failed++
+	} else {
+		s.totals.succeeded++
+	}
+	t.does, t.grow = goOn, 0
+	switch {
+	case r.probes > 0:
+		s.judgeTrial(t, failed, r)
+	case t.cut != s.cut:
+	case failed:
+		s.judgeFailure(t)
+	default:
+		s.alive = true
+		s.tally = max(0, s.tally-8)
+		if 2*t.used < t.window {
+			return
+		}
+		switch {
+		case slow:
+			s.credit++
+		case s.cut == 0:
+			t.grow = 2
+		default:
+			s.credit += 8
+		}
+		t.grow += s.credit / 64
+		s.credit %= 64
+	}
+}
+
+func (s *state) judgeFailure(t *ticket) {
+	if !s.alive && s.cut == 0 {
+		t.does = reopen
+		return
+	}
+	s.tally += 8
+	if s.tally < cutsAt {
+		return
+	}
+	wasAlive := s.alive
+	s.tally, s.credit, s.alive = 0, 0, false
+	if !wasAlive {
+		t.does = reopen
+		return
+	}
+	s.cut++
+	t.does = cut
+}
+
+func (s *state) judgeTrial(t *ticket, failed bool, r rule) {
+	if failed {
+		s.bad++
+	} else {
+		s.good++
+	}
+	switch {
+	case int(s.good) >= r.successes:
+		t.does = recovered
+	case int(s.bad) > r.probes-r.successes:
+		t.does = reopen
+	case int(s.good+s.bad) > r.probes-r.concurrent:
+		t.grow = -1
+	}
+}
+
+// take does to the word what the verdict says.
+func (s *state) take(t *ticket, at time.Duration, r rule) {
+	does := t.does
+	t.does = goOn
+	if t.gen != s.gen {
+		return
+	}
+	s.heard = max(s.heard, at)
+	switch does {
+	case tripped:
+		if s.phase == atomicbreaker.StateClosed && !s.isForced() {
+			s.open(at, r)
+		}
+		return
+	case reopen:
+		s.open(at, r)
+		return
+	case recovered:
+		s.to(atomicbreaker.StateClosed, at, r)
+		return
+	}
+	window := s.window + int16(t.grow)
+	if does == cut {
+		window = s.window / 2
+	}
+	if window > maxWindow {
+		s.to(atomicbreaker.StateClosed, at, r)
+		return
+	}
+	s.inFlight--
+	s.window = max(1, window)
+}
+
+// back settles a ticket that says nothing.
+func (s *state) back(t *ticket, total *uint8) {
+	switch {
+	case t.part == bystander, t.gen == s.gen:
+		*total++
+		if t.part == probe { // its place
+			s.inFlight--
+		}
+	default:
+		s.late++
+	}
+	*t = ticket{}
+}
+
+func (s *state) trip(at time.Duration, r rule) {
+	switch {
+	case s.isForced():
+		s.command = commandTrip
+	case s.phase != atomicbreaker.StateOpen:
+		s.open(at, r)
+	}
+}
+
+func (s *state) reset(at time.Duration, r rule) {
+	if s.isForced() {
+		s.command = commandReset
+		return
+	}
+	s.to(atomicbreaker.StateClosed, at, r)
+}
+
+func (s *state) setMode(m atomicbreaker.Mode, at time.Duration, r rule) {
+	if m == s.mode {
+		return
+	}
+	was, wasForced := s.mode, s.isForced()
+	s.mode = m
+	move := func(p atomicbreaker.State) {
+		if s.phase != p {
+			s.to(p, at, r)
+		}
+		s.opened = at
+	}
+	asked := s.command
+	switch {
+	case m == atomicbreaker.ForcedOpen:
+		move(atomicbreaker.StateOpen)
+		return
+	case m == atomicbreaker.ForcedClosed:
+		move(atomicbreaker.StateClosed)
+		return
+	case !wasForced:
+		return
+	}
+	s.command = commandNone
+	switch {
+	case asked == commandTrip:
+		move(atomicbreaker.StateOpen)
+	case asked == commandReset:
+		s.to(atomicbreaker.StateClosed, at, r)
+	case was == atomicbreaker.ForcedOpen:
+		move(atomicbreaker.StateHalfOpen)
+	}
+}
+
+// due returns what the timer may do now, each as the state after it. A step of
+// the clock passes through the instants on its way, so an action is dated to
+// the instant at which it fell due.
+func (s state) due(r rule) []state {
+	var all []state
+	can := func(at time.Duration, f func(n *state, at time.Duration)) {
+		if s.now >= at {
+			next := s
+			f(&next, max(at, s.before))
+			all = append(all, next)
+		}
+	}
+	switch {
+	case s.mode == atomicbreaker.ForcedOpen:
+	case s.phase == atomicbreaker.StateOpen:
+		can(s.opened+cooldown, func(n *state, at time.Duration) { n.to(atomicbreaker.StateHalfOpen, at, r) })
+	case s.phase == atomicbreaker.StateHalfOpen:
+		if r.probes == 0 && s.alive {
+			can(s.since+quiet, func(n *state, at time.Duration) { n.to(atomicbreaker.StateClosed, at, r) })
+		}
+		seen := silence{s.gen, s.inFlight, s.window, true}
+		if s.inFlight > 0 {
+			can(s.heard+timeout, func(n *state, at time.Duration) { n.giveUp(at, r) })
+			can(s.heard+timeout, func(n *state, at time.Duration) { n.silence = seen })
+		}
+		if s.silence == seen {
+			can(s.now, func(n *state, at time.Duration) { n.giveUp(at, r) })
+		}
+		if s.inFlight >= s.window {
+			can(max(s.heard, s.raised)+quiet, func(n *state, at time.Duration) {
+				n.window = max(n.window, n.inFlight) + 1
+				n.raised = at
+			})
+		}
+	}
+	return all
+}
+
+func (s *state) mustGiveUp() bool { return s.inFlight > 0 && s.now >= s.heard+timeout }
+
+func (s *state) giveUp(at time.Duration, r rule) {
+	s.abandoned += uint8(s.inFlight)
+	s.open(at, r)
+}
+
+// settled reports whether time has nothing left to do.
+func (s *state) settled() bool {
+	return s.mode == atomicbreaker.ForcedOpen || s.phase == atomicbreaker.StateClosed ||
+		s.phase == atomicbreaker.StateHalfOpen && s.inFlight == 0 && !s.alive
+}
