@@ -104,7 +104,7 @@ func newUpstream(t *testing.T) *upstream {
 	return u
 }
 
-func (u *upstream) start(t *testing.T) {
+func (u *upstream) start(t testing.TB) {
 	t.Helper()
 	l, err := net.Listen("tcp", u.addr)
 	if err != nil {
@@ -452,11 +452,11 @@ func TestUpgradeThroughCaddy(t *testing.T) {
 }
 
 func TestHTTPSUpstream(t *testing.T) {
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.TLS != nil) }))
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.TLS != nil, " ", r.Host) }))
 	defer s.Close()
 	for _, inner := range []string{"transport http {\ntls_insecure_skip_verify\n}\n", "transport http {\ntls\ntls_insecure_skip_verify\n}\n"} {
 		load(t, fmt.Sprintf("reverse_proxy https://%s {\nlb_policy atomicbreaker\ntransport atomicbreaker {\n%s%s}\n}", s.Listener.Addr(), slow, inner))
-		if got := send(t, "GET", "/", ""); got.status != 200 || got.body != "true" {
+		if got := send(t, "GET", "/", ""); got.status != 200 || got.body != "true "+s.Listener.Addr().String() {
 			t.Errorf("got %+v", got)
 		}
 	}

@@ -36,7 +36,8 @@ type Policy struct {
 	inner     reverseproxy.Selector
 	positions bool // inner goes by positions in the pool
 	transport *Transport
-	tried     string // the request's variable for what was tried
+	addresses map[string]string // of the upstreams that are known from the start, by dial text
+	tried     string            // the request's variable for what was tried
 }
 
 // CaddyModule is for Caddy.
@@ -50,6 +51,12 @@ func (p *Policy) Provision(ctx caddy.Context) error {
 	for _, m := range ctx.Modules() {
 		if h, ok := m.(*reverseproxy.Handler); ok {
 			p.transport, _ = h.Transport.(*Transport)
+			p.addresses = make(map[string]string, len(h.Upstreams))
+			for _, u := range h.Upstreams {
+				if !strings.Contains(u.Dial, "{") {
+					p.addresses[u.Dial] = addressOfDial(u.Dial)
+				}
+			}
 		}
 	}
 	if p.transport == nil {
@@ -155,17 +162,25 @@ func (p *Policy) selectByPosition(pool, ready reverseproxy.UpstreamPool, r *http
 
 // breaker returns the breaker that the transport will ask for an upstream.
 func (p *Policy) breaker(u *reverseproxy.Upstream, r *http.Request) *atomicbreaker.Breaker {
-	dial := u.Dial
-	if strings.Contains(dial, "{") {
+	addr, known := p.addresses[u.Dial]
+	if !known {
+		dial := u.Dial
 		if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
 			dial = repl.ReplaceAll(dial, "")
 		}
+		addr = addressOfDial(dial)
 	}
-	if addr, err := caddy.ParseNetworkAddress(dial); err == nil {
-		// As Caddy makes a DialInfo, whose text the transport goes by.
-		dial = caddy.JoinNetworkAddress(addr.Network, addr.Host, strconv.Itoa(int(addr.StartPort)))
+	return p.transport.set.breakers.Get(addr)
+}
+
+// addressOfDial writes an address as Caddy does in a DialInfo, by whose text
+// the transport chooses the breaker.
+func addressOfDial(dial string) string {
+	addr, err := caddy.ParseNetworkAddress(dial)
+	if err != nil {
+		return dial
 	}
-	return p.transport.set.breakers.Get(dial)
+	return caddy.JoinNetworkAddress(addr.Network, addr.Host, strconv.Itoa(int(addr.StartPort)))
 }
 
 // unknown is the wait for a breaker that an operator holds open.

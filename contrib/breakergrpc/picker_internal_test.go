@@ -143,3 +143,19 @@ func TestWaitsForAConnectionToComeOnlyIfItMayBeUsed(t *testing.T) {
 		t.Errorf("got %v with an open backend to come, want a refusal", err)
 	}
 }
+
+// BenchmarkPick is a pick among three backends and its end.
+func BenchmarkPick(b *testing.B) {
+	p := &picker{}
+	for range 3 {
+		p.backends = append(p.backends, pickable{child{}, atomicbreaker.MustNew(atomicbreaker.Config{})})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := p.Pick(balancer.PickInfo{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Done(balancer.DoneInfo{BytesSent: true, BytesReceived: true})
+	}
+}
