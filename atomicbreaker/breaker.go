@@ -160,15 +160,7 @@ func (b *Breaker) Ready() bool {
 func (b *Breaker) readySlow() bool {
 	b.mustBeMade()
 	w := b.load()
-	switch {
-	case w.phase() == phaseClosed, w.mode() == Shadow:
-		return true
-	case w.phase() == phaseHalfOpen:
-		_, ok := w.admit()
-		return ok
-	default:
-		return false
-	}
+	return w.phase() == phaseClosed || w.mode() == Shadow || w.phase() == phaseHalfOpen && w.inFlight() < w.window()
 }
 
 // Acquire claims leave to make a call. It never blocks and never allocates.

@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"runtime/trace"
 	"sync/atomic"
 	"time"
 )
@@ -45,6 +46,11 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		if why == ReasonProbeTimeout && !b.silent(w, now) {
 			return false
 		}
+		if why != ReasonTripCalled && b.answered(w) {
+			// It was alive and is down again: a new outage. Else one that comes and
+			// goes would be asked ever less often, and missed while it is there.
+			raise(&b.trippedAt, int64(now))
+		}
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
 		}
@@ -76,8 +82,13 @@ func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wa
 	}
 	raise(&b.coolFrom, int64(now))
 	length := b.cooldown(w, now, cool)
-	return b.cool.v.CompareAndSwap(cool, tag(gen, uint64(length))) &&
-		b.wait.v.CompareAndSwap(wait, tag(gen, uint64(draw.spread(length, after))))
+	spread := uint64(draw.spread(length, after))
+	if w.generation() != gen && sameGeneration(wait, gen) {
+		// Of another who tries, and may have opened since: his server's
+		// Retry-After is not to be undone.
+		spread = max(spread, wait&taggedMax)
+	}
+	return b.cool.v.CompareAndSwap(cool, tag(gen, uint64(length))) && b.wait.v.CompareAndSwap(wait, tag(gen, spread))
 }
 
 // publishForcing writes what the next reopening goes by if the breaker is
@@ -136,7 +147,9 @@ func (j *jitter) spread(length, after time.Duration) time.Duration {
 	if after > 0 && after >= length {
 		return after + time.Duration(float64(after)*(c.Jitter*j.at))
 	}
-	return max(after, time.Duration(float64(length)*(1-c.Jitter+2*c.Jitter*j.at)))
+	// The conversion keeps processors that fuse multiply and add to the same result.
+	share := 1 - c.Jitter + float64(2*c.Jitter*j.at)
+	return max(after, time.Duration(float64(length)*share))
 }
 
 // toHalfOpen ends the cooldown of w, or a ForcedOpen that next leaves. It
@@ -179,6 +192,9 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 		b.abandoned.Add(uint64(w.inFlight()))
 	}
 	b.kick()
+	if from != to && trace.IsEnabled() {
+		b.traceEvent(from.String() + " to " + to.String() + ": " + why.String())
+	}
 	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})

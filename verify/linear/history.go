@@ -204,7 +204,7 @@ func (r *recorder) setMode(client int, m atomicbreaker.Mode) {
 // time is the client that moves the clock.
 func (r *recorder) time(client, n int, rnd *rand.Rand) {
 	for range n {
-		r.advance(client, time.Duration(rnd.IntN(4))*unit, 2)
+		r.advance(client, time.Duration(rnd.IntN(4))*unit, 3)
 		if rnd.IntN(3) == 0 {
 			r.snapshot(client, actSnapshot)
 		}

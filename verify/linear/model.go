@@ -17,6 +17,9 @@
 //   - When the timer acts. A timer's step may do any one thing that is due, or
 //     nothing; at rest nothing may be left to do. An outcome that comes when the
 //     probes should have been given up may find that done or not.
+//   - Whether probes that the timer saw silent for too long are given up though
+//     they have been settled and others admitted since, as long as generation,
+//     probes in flight and window are the same numbers.
 //   - Which reading of the clock a call went by, between its beginning and its
 //     end: the model takes the earliest, so that what is due by any reading is
 //     due in the model. It never lets a cooldown end before its length has
@@ -143,6 +146,14 @@ type state struct {
 	// Of the calls that are under way.
 	forgot uint8 // clients between two steps of SetMode
 	clock  clockStage
+	silence
+}
+
+// silence is a word whose probes the timer saw silent for too long.
+type silence struct {
+	gen              uint8
+	inFlight, window int16
+	seen             bool
 }
 
 // clockStage is how far an Advance has come.
@@ -426,8 +437,13 @@ func (s state) due(r rule) []state {
 		if r.probes == 0 && s.alive {
 			can(s.since+quiet, func(n *state, at time.Duration) { n.to(atomicbreaker.StateClosed, at, r) })
 		}
+		seen := silence{s.gen, s.inFlight, s.window, true}
 		if s.inFlight > 0 {
 			can(s.heard+timeout, func(n *state, at time.Duration) { n.giveUp(at, r) })
+			can(s.heard+timeout, func(n *state, at time.Duration) { n.silence = seen })
+		}
+		if s.silence == seen {
+			can(s.now, func(n *state, at time.Duration) { n.giveUp(at, r) })
 		}
 		if s.inFlight >= s.window {
 			can(max(s.heard, s.raised)+quiet, func(n *state, at time.Duration) {

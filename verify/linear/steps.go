@@ -121,7 +121,7 @@ func (r rule) step(s state, in input, out output) []state {
 
 // time does a step of Advance: something that was due, the move, and then
 // whatever falls due.
-func (r rule) time(s state, in input) []state {
+func (r rule) time(s state, in input) (after []state) {
 	from, to := afterMove, afterMove
 	switch in.act {
 	case actTimerBefore:
@@ -130,6 +130,11 @@ func (r rule) time(s state, in input) []state {
 		from = beforeMove
 	case actTimerLast:
 		to = resting
+		defer func() { // what was seen is of this Advance
+			for i := range after {
+				after[i].silence = silence{}
+			}
+		}()
 	}
 	if s.clock != from {
 		return nil

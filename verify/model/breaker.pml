@@ -1,0 +1,533 @@
+/*
+ * The breaker's word, its probes, their expiry and the recovery window, one
+ * atomic operation of the code per step. Names are those of package
+ * atomicbreaker: word.go, halfopen.go, transition.go, timer.go.
+ *
+ * In the model: closed, open, half-open; callers that acquire and settle by
+ * success, failure or Cancel, late, twice or never; Trip and Reset; the timer,
+ * its worker and its kicks (E3); the opening's deadline beside the word (E2);
+ * evidence beside the word (E4); the instants of silence (E5).
+ *
+ * Smaller than the code: the window's field ends at MAXWINDOW; every counted
+ * failure of a closed call trips; a success widens by one; the weights of the
+ * tally are one, and NETFAILURES net failures cut. Instants are replaced by
+ * what is due: time may pass at any step, in the order in which timers would
+ * see it. Not in the model: modes, the classic rule, the rolling window,
+ * announcements, and 32 bits of generation.
+ */
+
+#ifndef CALLERS
+#define CALLERS 2
+#endif
+#ifndef CALLS
+#define CALLS 2
+#endif
+#define MAXWINDOW   3
+#define NETFAILURES 2
+
+/* word.go */
+#define phaseClosed   1
+#define phaseOpen     2
+#define phaseHalfOpen 3
+#define pack(p, i, w, g) ((p) | ((i) << 2) | ((w) << 5) | ((g) << 8))
+#define phase(w)      ((w) & 3)
+#define inFlight(w)   (((w) >> 2) & 7)
+#define window(w)     (((w) >> 5) & 7)
+#define generation(w) ((w) >> 8)
+#define to(w, p, first) pack(p, 0, first, generation(w) + 1)
+
+/* recovery.go: evidence, tagged with its generation */
+#define evidenceOf(v, g)   (((v) >> 8) == (g) -> (v) : ((g) << 8))
+#define cutOf(e)   (((e) >> 5) & 7)
+#define aliveOf(e) (((e) >> 4) & 1)
+#define tallyOf(e) ((e) & 15)
+#define packEvidence(g, c, a, t) (((g) << 8) | ((c) << 5) | ((a) << 4) | (t))
+
+/* verdicts */
+#define goOn   0
+#define cut    1
+#define reopen 2
+
+/* the timer */
+#define never    0
+#define asSoon   1
+#define atCool   2
+#define atProbes 3
+
+int  word = pack(phaseClosed, 0, 0, 0);
+int  evidence;
+byte fullMark;                /* markOf: the generation + 1 */
+byte waitOf;              /* the generation whose deadline is written */
+bool waitOver;            /* and whether it has passed */
+bool placeDue, timeoutDue, quietDue;   /* silence and the quiet tick */
+
+byte kicks;
+byte timer = never;
+byte timerOf;             /* the generation that the timer was set for */
+bool fired;
+byte probesFired;         /* how often time has passed in half-open */
+
+/* ghosts: what the checks know and the breaker does not */
+byte handed, counted, late, hung;
+byte live;                /* probes of this generation whose place is not given back */
+bool succeeded, raised;   /* in this generation */
+bool ownOver;             /* the deadline of this opening has passed */
+bool aliveGhost;          /* a success of this generation since its last cut */
+
+typedef Ticket { byte gen; byte cutNo; bool probe; bool out; bool settled };
+Ticket tickets[CALLERS];
+
+/* Who swaps the word checks it in the same step. */
+inline changed(w) {
+	live = 0; succeeded = false; raised = false; aliveGhost = false; probesFired = 0;
+	placeDue = false; timeoutDue = false; quietDue = false;
+	assert(generation(word) == generation(w) + 1);
+	assert(generation(word) < 64)
+}
+
+inline check() {
+	assert(phase(word) != phaseHalfOpen || inFlight(word) == live);
+	assert(phase(word) == phaseHalfOpen || inFlight(word) == 0);
+	assert(phase(word) != phaseHalfOpen || window(word) >= 1);
+	assert(phase(word) != phaseHalfOpen || succeeded || raised || window(word) == 1)
+}
+
+inline kick() {
+	kicks++;
+	atomic { timer = asSoon; timerOf = generation(word) }
+}
+
+/* trip opens the breaker if gen is still its generation. */
+inline trip(gen, timedOut) {
+	done = false;
+	do
+	:: done -> break
+	:: else ->
+		seen = waitOf;
+		w = word;
+		if
+		:: generation(w) != gen || phase(w) == phaseOpen -> done = true
+		:: timedOut && !(phase(w) == phaseHalfOpen && inFlight(w) > 0 && timeoutDue) -> done = true
+		:: else ->
+			/* publishOpening */
+			atomic {
+				if
+				:: waitOf == seen -> waitOf = generation(w) + 1; waitOver = false; ok = true
+				:: else -> ok = false
+				fi
+			}
+			if
+			:: ok ->
+				atomic {
+					if
+					:: word == w ->
+						word = to(w, phaseOpen, 0); changed(w); check(); done = true;
+						ownOver = (waitOf == generation(word) && waitOver)
+					:: else -> ok = false
+					fi
+				}
+				if :: done -> kick() :: else fi
+			:: else
+			fi
+		fi
+	od
+}
+
+inline giveUp() {
+	w = word;
+	if
+	:: phase(w) == phaseHalfOpen && inFlight(w) > 0 && timeoutDue -> g = generation(w); trip(g, true)
+	:: else
+	fi
+}
+
+proctype caller(byte id) {
+	int w, next, e, e2;
+	byte n, seen, g, ticketCut, does;
+	bool ok, done, failed;
+	do
+	:: n == CALLS -> break
+	:: n < CALLS ->
+		n++;
+		/* Acquire */
+		ok = false;
+		w = word;
+		do
+		:: phase(w) == phaseClosed ->
+			atomic {
+				tickets[id].gen = generation(w); tickets[id].probe = false;
+				tickets[id].settled = false; tickets[id].out = true; handed++
+			}
+			ok = true; break
+		:: phase(w) == phaseOpen -> break
+		:: phase(w) == phaseHalfOpen && !(inFlight(w) < window(w)) -> fullMark = generation(w) + 1; break
+		:: phase(w) == phaseHalfOpen && inFlight(w) < window(w) ->
+			if
+			:: inFlight(w) == 0 -> atomic { placeDue = false; timeoutDue = false } /* heard */
+			:: else
+			fi;
+			ticketCut = cutOf(evidenceOf(evidence, generation(w)));
+			atomic {
+				if
+				:: word == w ->
+					assert(inFlight(w) < window(w));
+					word = w + (1 << 2); live++; check(); ok = true;
+					tickets[id].gen = generation(w); tickets[id].probe = true; tickets[id].cutNo = ticketCut;
+					tickets[id].settled = false; tickets[id].out = true; handed++
+				:: else -> ok = false; w = word
+				fi
+			}
+			if
+			:: ok ->
+				next = w + (1 << 2);
+				if :: inFlight(next) >= window(next) -> fullMark = generation(w) + 1 :: else fi;
+				if :: inFlight(w) == 0 -> kick() :: else fi;
+				break
+			:: else
+			fi
+		od;
+		if
+		:: !ok
+		:: ok ->
+			if
+			:: failed = false
+			:: failed = true
+			:: skip; goto cancelled
+			:: atomic { hung == 0 && !tickets[id].settled -> hung++; tickets[id].settled = true }; goto over
+			fi;
+			/* Report: first */
+			atomic { ok = !tickets[id].settled; tickets[id].settled = true }
+			if :: !ok -> goto over :: else fi;
+			if
+			:: !tickets[id].probe ->
+				/* countClosed */
+				if
+				:: generation(word) != tickets[id].gen -> late++
+				:: else ->
+					counted++;
+					if :: failed -> g = tickets[id].gen; trip(g, false) :: else fi
+				fi;
+				goto over
+			:: else
+			fi;
+			/* settleProbe */
+			giveUp();
+			do
+			:: true ->
+				e = evidence;                   /* E4: before the word */
+				w = word;
+				if
+				:: generation(w) != tickets[id].gen -> late++; goto over
+				:: else
+				fi;
+				/* judge */
+				e2 = evidenceOf(e, generation(w));
+				does = goOn;
+				if
+				:: cutOf(e2) != tickets[id].cutNo -> next = e; failed = true; does = 4 /* only the place */
+				:: else ->
+					if
+					:: !failed ->
+						next = packEvidence(generation(w), cutOf(e2), 1, (tallyOf(e2) > 0 -> tallyOf(e2) - 1 : 0));
+						does = (2 * inFlight(w) < window(w) -> 4 : goOn)
+					:: failed && !aliveOf(e2) && cutOf(e2) == 0 -> next = e2; does = reopen
+					:: failed && (aliveOf(e2) || cutOf(e2) > 0) && tallyOf(e2) + 1 < NETFAILURES ->
+						next = e2 + 1; does = 4
+					:: failed && (aliveOf(e2) || cutOf(e2) > 0) && tallyOf(e2) + 1 >= NETFAILURES ->
+						if
+						:: !aliveOf(e2) -> next = packEvidence(generation(w), cutOf(e2), 0, 0); does = reopen
+						:: else ->
+							next = packEvidence(generation(w), (cutOf(e2) == 7 -> 1 : cutOf(e2) + 1), 0, 0); does = cut
+						fi
+					fi
+				fi;
+				atomic {
+					if
+					:: evidence == e ->
+						evidence = next; ok = true;
+						if
+						:: generation(word) == tickets[id].gen ->
+							if
+							:: !failed -> succeeded = true; aliveGhost = true
+							:: does == cut -> aliveGhost = false
+							:: else
+							fi
+						:: else
+						fi
+					:: else -> ok = false
+					fi
+				}
+				if :: ok -> break :: else fi
+			od;
+			atomic { placeDue = false; timeoutDue = false } /* heard */
+			counted++;
+			/* take */
+			if
+			:: does == reopen -> g = tickets[id].gen; trip(g, false)
+			:: else ->
+				do
+				:: true ->
+					w = word;
+					if
+					:: generation(w) != tickets[id].gen -> break
+					:: else
+					fi;
+					next = (does == cut -> (window(w) / 2 > 1 -> window(w) / 2 : 1) :
+						(does == goOn && !failed && window(w) < MAXWINDOW -> window(w) + 1 : window(w)));
+					next = pack(phase(w), inFlight(w) - 1, next, generation(w));
+					atomic {
+						if
+						:: word == w -> word = next; live--; check(); ok = true
+						:: else -> ok = false
+						fi
+					}
+					if :: ok -> break :: else fi
+				od
+			fi;
+			goto over;
+cancelled:
+			atomic { ok = !tickets[id].settled; tickets[id].settled = true }
+			if :: !ok -> goto over :: else fi;
+			if
+			:: !tickets[id].probe ->
+				if :: generation(word) != tickets[id].gen -> late++ :: else -> counted++ fi;
+				goto over
+			:: else
+			fi;
+			/* returnProbe */
+			giveUp();
+			do
+			:: true ->
+				w = word;
+				if
+				:: generation(w) != tickets[id].gen -> late++; break
+				:: else
+				fi;
+				next = pack(phase(w), inFlight(w) - 1, window(w), generation(w));
+				atomic {
+					if
+					:: word == w -> word = next; live--; check(); counted++; ok = true
+					:: else -> ok = false
+					fi
+				}
+				if :: ok -> break :: else fi
+			od;
+over:
+			atomic { tickets[id].out = false; does = 0; next = 0; e = 0; e2 = 0; g = 0; w = 0; seen = 0; ticketCut = 0; failed = false; done = false }
+		fi
+	od
+}
+
+/* Trip and Reset, each once, at any time. */
+proctype operator() {
+	int w;
+	byte seen, g;
+	bool ok, done;
+	if
+	:: w = word;
+		if
+		:: phase(w) != phaseOpen -> g = generation(w); trip(g, false)
+		:: else
+		fi
+	:: skip
+	fi;
+	if
+	:: true ->
+		ok = false;
+		do
+		:: ok -> break
+		:: else ->
+			w = word;
+			atomic {
+				if
+				:: word == w -> word = to(w, phaseClosed, 0); changed(w); check(); ok = true
+				:: else
+				fi
+			}
+		od;
+		kick()
+	:: skip
+	fi
+}
+
+/* A second settling of the first caller's ticket: Cancel, from elsewhere. */
+proctype twice() {
+	bool ok;
+	int w, next;
+	byte gen;
+	bool probe;
+end:
+	atomic {
+		tickets[0].out ->
+		gen = tickets[0].gen; probe = tickets[0].probe;
+		ok = !tickets[0].settled; tickets[0].settled = true
+	}
+	if
+	:: !ok
+	:: ok && !probe -> if :: generation(word) != gen -> late++ :: else -> counted++ fi
+	:: ok && probe ->
+		do
+		:: true ->
+			w = word;
+			if :: generation(w) != gen -> late++; break :: else fi;
+			next = pack(phase(w), inFlight(w) - 1, window(w), generation(w));
+			atomic {
+				if
+				:: word == w -> word = next; live--; check(); counted++; ok = false
+				:: else
+				fi
+			}
+			if :: !ok -> break :: else fi
+		od
+	fi
+}
+
+/* onTimer, work, tickOpen and tickHalfOpen */
+proctype worker() {
+	int w, now, e;
+	byte k, next, seen, g;
+	bool ok, done, alive;
+end:
+	do
+	:: atomic { fired -> fired = false }
+		do
+		:: true ->
+			k = kicks;
+			/* work */
+			do
+			:: true ->
+				now = word;
+				if
+				:: phase(now) == phaseClosed -> next = never
+				:: phase(now) == phaseOpen ->
+					/* tickOpen: E2, the word was read first */
+					if
+					:: waitOf != generation(now) -> next = asSoon
+					:: else ->
+						if
+						:: !waitOver -> next = atCool
+						:: else ->
+							next = asSoon;
+							atomic {
+								if
+								:: word == now ->
+									assert(waitOf == generation(now) && ownOver);
+									word = to(now, phaseHalfOpen, 1); changed(now); check(); ok = true
+								:: else -> ok = false
+								fi
+							}
+							if :: ok -> kick() :: else fi
+						fi
+					fi
+				:: phase(now) == phaseHalfOpen ->
+					/* tickHalfOpen */
+					e = evidenceOf(evidence, generation(now));
+					alive = aliveOf(e);
+					done = false;
+					if
+					:: quietDue ->
+						if
+						:: alive && fullMark != generation(now) + 1 ->
+							atomic {
+								if
+								:: word == now ->
+									assert(aliveGhost);
+									word = to(now, phaseClosed, 0); changed(now); check(); ok = true
+								:: else -> ok = false
+								fi
+							}
+							if :: ok -> kick() :: else fi;
+							done = true
+						:: else ->
+							atomic { if :: fullMark == generation(now) + 1 -> fullMark = 0 :: else fi; quietDue = false }
+						fi
+					:: else
+					fi;
+					if
+					:: done -> next = asSoon
+					:: else ->
+						giveUp();
+						if
+						:: inFlight(now) >= window(now) && placeDue && window(now) < MAXWINDOW ->
+							atomic {
+								if
+								:: word == now && placeDue ->
+									word = pack(phaseHalfOpen, inFlight(now), window(now) + 1, generation(now));
+									raised = true; placeDue = false; check(); now = word; ok = true
+								:: else -> ok = false
+								fi
+							}
+						:: else
+						fi;
+						if
+						:: inFlight(now) > 0 || alive || fullMark == generation(now) + 1 -> next = atProbes
+						:: else -> next = never
+						fi
+					fi
+				fi;
+				if
+				:: generation(word) == generation(now) -> break
+				:: else
+				fi
+			od;
+			atomic { timer = next; timerOf = generation(now) }
+			if
+			:: kicks == k -> break
+			:: else
+			fi
+		od;
+		atomic { w = 0; now = 0; e = 0; k = 0; next = 0; seen = 0; g = 0; ok = false; done = false; alive = false }
+	od
+}
+
+/* Time passes up to what the timer was set for, or beyond. */
+proctype time() {
+end:
+	do
+	:: atomic { timer == asSoon -> timer = never; fired = true }
+	:: atomic {
+		timer == atCool -> timer = never; fired = true;
+		if
+		:: waitOf == timerOf -> waitOver = true; ownOver = (waitOf == generation(word) -> true : ownOver)
+		:: else
+		fi
+	}
+	:: atomic { phase(word) == phaseOpen && waitOf == generation(word) && !waitOver && timer != atCool -> waitOver = true; ownOver = true }
+	:: atomic {
+		timer == atProbes && probesFired < 2 -> timer = never; fired = true; probesFired++;
+		if
+		:: quietDue = true
+		:: placeDue = (inFlight(word) > 0)
+		:: quietDue = true; placeDue = (inFlight(word) > 0)
+		fi
+	}
+	:: atomic {
+		timer == atProbes && probesFired < 5 -> timer = never; fired = true; probesFired++;
+		quietDue = true; placeDue = (inFlight(word) > 0); timeoutDue = (inFlight(word) > 0)
+	}
+	od
+}
+
+/* At rest: nothing that time would have to bring about is left. */
+proctype rest() {
+end:
+	atomic {
+		timeout ->
+		assert(phase(word) != phaseOpen);
+		assert(phase(word) != phaseHalfOpen || inFlight(word) == 0);
+		assert(phase(word) != phaseHalfOpen || !aliveOf(evidenceOf(evidence, generation(word))));
+		assert(counted + late + hung == handed)
+	}
+}
+
+init {
+	atomic {
+		byte i;
+		for (i : 0 .. CALLERS - 1) { run caller(i) }
+		run operator();
+		run twice();
+		run worker();
+		run time();
+		run rest()
+	}
+}
