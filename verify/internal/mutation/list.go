@@ -189,13 +189,13 @@ var List = []Mutation{
 		"		case w.mode() == ForcedOpen:\n", "		case w.mode() == ForcedOpen && false:\n"),
 
 	m("G12", "an ordinary call reads the clock", breaker,
-		"	if !b.timed {\n		return Ticket{breaker: b, claim: c}\n	}", ""),
+		"			return Ticket{breaker: b, claim: claimOf(w)}, nil", "			return Ticket{breaker: b, claim: claimOf(w), start: b.cfg.Clock.Now()}, nil"),
 	m("G12", "a refusal reads the clock", breaker,
 		"			return Ticket{}, &b.refused[refusedOpen]\n		}\n	}", "			_ = b.cfg.Clock.Now()\n			return Ticket{}, &b.refused[refusedOpen]\n		}\n	}"),
 	m("G12", "a refusal allocates", breaker,
 		"			return Ticket{}, &b.refused[refusedOpen]\n		}\n	}", "			e := b.refused[refusedOpen]\n			return Ticket{}, &e\n		}\n	}"),
 	m("G12", "a settling allocates", ticket,
-		"func (t *Ticket) first() bool {", "var kept *Ticket\n\nfunc (t *Ticket) first() bool {\n	kept = &Ticket{breaker: t.breaker}"),
+		"func (t *Ticket) first() bool {", "var kept *Ticket\n\nfunc (t *Ticket) first() bool {\n	kept = &Ticket{breaker: t.breaker}\n"),
 
 	m("G13", "the window never sleeps", closed,
 		"		if b.ring.SumAt(e, number).Calls() == 0 {", "		if b.ring.SumAt(e, number).Calls() > 1<<60 {"),
@@ -203,8 +203,6 @@ var List = []Mutation{
 		"	if !b.ticking {\n		return never\n	}\n", ""),
 	m("G13", "a timer keeps its breaker alive", breaker,
 		"		if b := held.Value(); b != nil {\n			b.onTimer()\n		}", "		if b != nil && held.Value() != nil {\n			b.onTimer()\n		}"),
-	m("G13", "a timer that is not needed is not stopped", timer,
-		"		b.timer.Stop()\n		return", "		return"),
 
 	m("recovery", "four net failures cut", recovery, "netFailures = 5", "netFailures = 4"),
 	m("recovery", "a success adds one place", recovery, "growth = 2", "growth = 1"),
