@@ -142,7 +142,7 @@ var List = []Mutation{
 	m("G8", "a listener's panic reaches the caller", announce,
 		"		if recover() == nil { // runtime.Goexit\n			go b.tell(b.telling.Load())\n		}", "		_ = 0"),
 	m("G8", "a listener's panic is not counted", announce,
-		"		b.panics.Add(1)\n", ""),
+		"		b.panics.Add(1)\n		if recover() == nil { // runtime.Goexit", "		if recover() == nil { // runtime.Goexit"),
 
 	m("G9", "the trip comes one call late", closed,
 		"c.Calls() >= uint64(b.cfg.MinimumCalls) && b.rateMet(c, k) != ReasonNone:", "c.Calls() > uint64(b.cfg.MinimumCalls) && b.rateMet(c, k) != ReasonNone:"),
