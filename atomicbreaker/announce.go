@@ -1,6 +1,9 @@
 package atomicbreaker
 
-import "sync/atomic"
+import (
+	"runtime/trace"
+	"sync/atomic"
+)
 
 // announcer tells the listener of changes, in order of generation and one at
 // a time, without holding anything: whoever makes a change hangs a note into a
@@ -9,7 +12,7 @@ import "sync/atomic"
 // itself causes.
 type announcer struct {
 	notes   atomic.Pointer[note]
-	telling atomic.Int64 // calls of tellAll since one began to tell
+	telling atomic.Int32 // calls of tellAll since one began to tell, each with a note in memory
 	next    uint32       // the generation to tell of next; owned by who tells
 	held    *note        // notes that came early, by generation; owned likewise
 	panics  atomic.Uint64
@@ -47,7 +50,7 @@ func (b *Breaker) tellAll() {
 }
 
 // tell announces until no note has come since it looked.
-func (b *Breaker) tell(seen int64) {
+func (b *Breaker) tell(seen int32) {
 	for {
 		for n := b.notes.Swap(nil); n != nil; {
 			next := n.next
@@ -92,5 +95,24 @@ func (b *Breaker) tellOne(t Transition) {
 		}
 	}()
 	b.cfg.OnTransition(t)
+	returned = true
+}
+
+// tellProbe calls the probes' listener and contains its panic.
+func (b *Breaker) tellProbe(p Probe) {
+	if trace.IsEnabled() {
+		b.traceEvent("probe settled: " + p.Outcome.String() + " after " + p.Latency.String())
+	}
+	if b.cfg.OnProbe == nil {
+		return
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			b.panics.Add(1)
+			_ = recover()
+		}
+	}()
+	b.cfg.OnProbe(p)
 	returned = true
 }

@@ -87,6 +87,13 @@ type Config struct {
 	// in [Snapshot].ListenerPanics. Default: nil.
 	OnTransition func(Transition)
 
+	// OnProbe is told of every probe that is settled with an outcome while its
+	// half-open episode lasts, by the goroutine that settled it, after the
+	// outcome has been counted and judged. It may run concurrently and may call
+	// back into the breaker; a slow one delays that one call. A panic in it is
+	// contained and counted like one in OnTransition. Default: nil.
+	OnProbe func(Probe)
+
 	// Clock is what the breaker goes by. Default: clock.System().
 	Clock clock.Clock
 
@@ -112,8 +119,9 @@ type Cooldown struct {
 
 	// Factor says how the cooldown grows while an outage lasts. 0: with the
 	// age of the outage, an eighth of the time since the trip, so that its end
-	// is noticed at most an eighth late. 1: not at all. Above 1, up to 16: so
-	// many times longer at each reopening. Default: 0.
+	// is noticed at most an eighth late; a dependency whose probes succeeded and
+	// then failed again is a new outage. 1: not at all. Above 1, up to 16: so many
+	// times longer at each reopening. Default: 0.
 	Factor float64
 
 	// Jitter spreads cooldowns evenly over +- this share, above 0 and below 1,

@@ -60,7 +60,7 @@ func TestFieldFullFieldsKeepTheirNeighbours(t *testing.T) {
 		t.Errorf("evidence at its limits reads back as %+v, want %+v", got, e)
 	}
 	r := recovery{weight: 1}
-	if next, does := r.judge(e, 1, 1, true, false); does.verdict != cut || next.cut == 0 {
+	if next, does := r.judge(e, 1, 1, 0, true, false); does.verdict != cut || next.cut == 0 {
 		t.Errorf("the cut after the last is %d, %v", next.cut, does.verdict)
 	}
 }
@@ -209,8 +209,8 @@ func TestFieldAtomicsAreAligned(t *testing.T) {
 
 	// Tickets behind a bool, in whatever the user has, and many breakers.
 	type call struct {
-		retried bool
-		ticket  Ticket
+		_      bool
+		ticket Ticket
 	}
 	m := new(clock.Manual)
 	var inArray [3]call

@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"runtime/trace"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +15,7 @@ type probing struct {
 	evidence  atomic.Uint64
 	full      atomic.Uint64 // markOf the generation whose window was full since the last quiet tick
 	asked     atomic.Uint64 // markOf the generation that has admitted a probe
-	heard     atomic.Int64  // instant of the last verdict, or of the admission that found nobody in flight
+	heard     atomic.Int64  // instant of the last settling, or of the admission that found nobody in flight
 	fastest   tagged        // latency of the fastest success, in nanoseconds
 	calls     tagged        // the counts of this episode
 	failures  tagged
@@ -56,6 +57,9 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			continue
 		}
 		mark(&b.asked, w.generation())
+		if trace.IsEnabled() {
+			b.traceEvent("probe admitted")
+		}
 		if next.inFlight() >= next.window() {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}
@@ -66,6 +70,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			breaker: b,
 			claim:   claimOf(w) | claimProbe | claimTimed | claim(ticketCut)<<cutShift,
 			start:   now,
+			others:  uint32(w.inFlight()),
 		}, nil
 	}
 	return b.Acquire()
@@ -101,6 +106,7 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	b.noteProbe(gen, Outcome(k), latency, slow)
 	b.countTotal(k, slow)
 	b.take(gen, does, after)
+	b.tellProbe(Probe{Name: b.cfg.Name, Generation: gen, Outcome: Outcome(k), Slow: slow, Latency: latency})
 }
 
 // judgeProbe returns the evidence after an outcome and what it does.
@@ -115,7 +121,7 @@ func (b *Breaker) judgeProbe(t *Ticket, old uint64, w word, failed bool, latency
 		return old, effect{} // sent before the last cut: only the place comes back
 	}
 	slowAnswer := !failed && b.slowAnswer(gen, latency)
-	next, does := b.kind.judge(e, w.inFlight(), w.window(), failed, slowAnswer)
+	next, does := b.kind.judge(e, w.inFlight(), w.window(), int(t.others), failed, slowAnswer)
 	return next.pack(), does
 }
 
@@ -179,6 +185,15 @@ func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
 	}
 }
 
+// answered reports whether the probe window of w has seen a success.
+func (b *Breaker) answered(w word) bool {
+	if w.phase() != phaseHalfOpen || b.kind.probes > 0 {
+		return false
+	}
+	e := evidenceOf(b.evidence.Load(), w.generation())
+	return e.alive || e.cut != 0
+}
+
 // close ends half-open well.
 func (b *Breaker) close(w word) bool {
 	return b.move(w, w.to(phaseClosed, 0), ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
@@ -199,14 +214,18 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 			break
 		}
 	}
+	raise(&b.heard, int64(now)) // no evidence of health, but none of a hung probe either
 	b.ring.Count(counter)
 	if counter == countIgnored {
-		b.lastProbe.Store(uint64(max(now-t.start, 0))<<2 | uint64(Ignored+1))
+		latency := max(now-t.start, 0)
+		b.lastProbe.Store(uint64(latency)<<2 | uint64(Ignored+1))
+		b.tellProbe(Probe{Name: b.cfg.Name, Generation: t.claim.generation(), Outcome: Ignored, Slow: latency >= b.slowAt, Latency: latency})
 	}
 }
 
 // silentSince is where silence is counted from: entering half-open, the last
-// verdict, or the admission that found nobody in flight, whichever is last.
+// probe that was settled, or the admission that found nobody in flight,
+// whichever is last.
 // [E5 observe] Read after the word that shows somebody in flight.
 func (b *Breaker) silentSince() time.Duration {
 	return time.Duration(max(b.since.Load(), b.heard.Load()))

@@ -174,6 +174,16 @@ type Transition struct {
 	At         time.Duration // the instant on the breaker's clock
 }
 
+// Probe tells of one probe. Those that were cancelled, given up or late are
+// not told of.
+type Probe struct {
+	Name       string        // the breaker's name
+	Generation uint32        // the half-open episode that it was part of
+	Outcome    Outcome       // as reported
+	Slow       bool          // it took Config.SlowCallDuration or longer, and is judged a failure
+	Latency    time.Duration // from its admission to its settling
+}
+
 // Transitions joins listeners into one for Config.OnTransition. Each is called
 // in turn; a panic in one does not keep the later ones from being called, and
 // is passed on when all have been. Nil listeners are left out.

@@ -24,6 +24,7 @@ type Ticket struct {
 	claim   claim
 	start   time.Duration // of a probe or a timed call
 	settled atomic.Uint32
+	others  uint32 // of a probe: how many were in flight when it was admitted
 }
 
 // A claim is what the admission was worth:

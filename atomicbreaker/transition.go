@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"runtime/trace"
 	"sync/atomic"
 	"time"
 )
@@ -44,6 +45,11 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		}
 		if why == ReasonProbeTimeout && !b.silent(w, now) {
 			return false
+		}
+		if why != ReasonTripCalled && b.answered(w) {
+			// It was alive and is down again: a new outage. Else one that comes and
+			// goes would be asked ever less often, and missed while it is there.
+			raise(&b.trippedAt, int64(now))
 		}
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
@@ -186,6 +192,9 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 		b.abandoned.Add(uint64(w.inFlight()))
 	}
 	b.kick()
+	if from != to && trace.IsEnabled() {
+		b.traceEvent(from.String() + " to " + to.String() + ": " + why.String())
+	}
 	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})

@@ -175,16 +175,16 @@ const Never = -1
 
 // T95 is the number of whole seconds after the incident until, for the first
 // time, five seconds follow in which good answers reach 95 % of the calls
-// born, and at the end of which the backlog is gone: no more calls are behind
-// than are born in the longest retry delay.
-// It returns Never if that does not happen within the run.
+// born, not counting those that their callers cancelled, and at the end of
+// which the backlog is gone: no more calls are behind than are born in the
+// longest retry delay. It returns Never if that does not happen within the run.
 func (r *Result) T95() int {
 	const span = 5
 	first := int(r.Incident.To / time.Second)
 	for s := first; s+span <= len(r.Seconds); s++ {
 		born, good := 0, 0
 		for _, x := range r.Seconds[s : s+span] {
-			born += x.Born
+			born += x.Born - x.Cancelled
 			good += x.Good
 		}
 		behind := r.Seconds[s+span-1].Behind

@@ -231,6 +231,21 @@ func hardLimit(mode string, rate float64) *Scenario {
 	return s
 }
 
+// quota: a rate limiter that lets 400 calls through in each second of the clock.
+func quota(mode string, rate float64) *Scenario {
+	s := hardLimit(mode, rate)
+	s.Name, s.Title = "20-quota", fmt.Sprintf("quota of 400 calls in each second under %g calls/s for ever", rate)
+	s.Dependency.Workers, s.Dependency.Queue, s.Dependency.Quota = 40, 200, 400
+	return s
+}
+
+// backingOff: callers whose waits double from attempt to attempt.
+func backingOff(name string, s *Scenario) *Scenario {
+	s.Name, s.Title = name, s.Title+"; retries back off to 30 s"
+	s.Traffic.Retry.Factor, s.Traffic.Retry.Longest = 2, 30*sec
+	return s
+}
+
 // coldCache: back from the dead, service takes eight times as long until
 // enough calls have warmed the cache.
 func coldCache(mode string) *Scenario {

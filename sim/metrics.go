@@ -16,7 +16,7 @@ type Metrics struct {
 	Failed        float64 `json:"failed"`         // attempts that were sent and failed, in the whole run
 	FailedToTrip  float64 `json:"failed_to_trip"` // of these, up to the first opening
 	FailedBeyond  float64 `json:"failed_beyond"`  // of these, the others
-	FailedShare   float64 `json:"failed_share"`   // percent of what was sent during the incident
+	FailedShare   float64 `json:"failed_share"`   // failures in percent of the answers during the incident, those up to the first opening left out
 	Refused       float64 `json:"refused"`        // attempts that were not sent
 	Needless      float64 `json:"needless"`       // of these, those that the dependency had room for
 	Trips         float64 `json:"trips"`
@@ -43,6 +43,15 @@ func (m *Metrics) fields() []struct {
 		{"trips", &m.Trips}, {"retrips", &m.Retrips}, {"reopens", &m.Reopens}, {"closes", &m.Closes},
 		{"herd", &m.Herd}, {"closed_after", &m.ClosedAfter},
 	}
+}
+
+// MetricNames lists the names of all figures, in order.
+func MetricNames() []string {
+	var names []string
+	for _, f := range new(Metrics).fields() {
+		names = append(names, f.name)
+	}
+	return names
 }
 
 // Get returns a figure by name and whether there is one of that name.
@@ -74,8 +83,8 @@ func (r *Result) Metrics() Metrics {
 		Herd:          float64(r.Herd),
 		ClosedAfter:   orNever(r.ClosedAfter),
 	}
-	if during.Sent > 0 {
-		m.FailedShare = 100 * float64(during.Failed) / float64(during.Sent)
+	if failed := during.Failed - r.FailedToTrip; failed > 0 {
+		m.FailedShare = 100 * float64(failed) / float64(failed+during.Good)
 	}
 	return m
 }

@@ -74,6 +74,7 @@ type claim struct {
 	standing   standing
 	generation uint32
 	cut        uint32        // probes only: the number of cuts before it
+	others     int           // probes only: how many were in flight then
 	start      time.Duration // probes, and every call where slow ones are tracked
 }
 

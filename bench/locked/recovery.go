@@ -73,13 +73,14 @@ func (m *machine) acquireProbe() (claim, verdict) {
 		}
 		p.silence, p.waited = now, now
 	}
+	others := p.inFlight
 	p.inFlight++
 	p.asked = true
 	if p.inFlight >= m.limit() {
 		p.full = true
 	}
 	m.schedule()
-	return claim{standing: probe, generation: m.generation, cut: p.cut, start: now}, admitted
+	return claim{standing: probe, generation: m.generation, cut: p.cut, others: others, start: now}, admitted
 }
 
 // settleProbe takes a probe's outcome into account.
@@ -88,6 +89,7 @@ func (m *machine) settleProbe(c claim, e ending, slow bool, floor, now time.Dura
 	used := p.inFlight
 	p.inFlight--
 	latency := max(now-c.start, 0)
+	p.silence, p.waited = now, now
 	switch e {
 	case cancelled:
 		m.schedule()
@@ -102,7 +104,6 @@ func (m *machine) settleProbe(c claim, e ending, slow bool, floor, now time.Dura
 		m.totals.lastProbe = atomicbreaker.LastProbe{Settled: true, Outcome: atomicbreaker.Failure, Latency: latency}
 	}
 	count(&p.counts, e == failed, slow)
-	p.silence, p.waited = now, now
 
 	good := e == succeeded && !slow
 	switch {
@@ -113,7 +114,7 @@ func (m *machine) settleProbe(c claim, e ending, slow bool, floor, now time.Dura
 	case good:
 		m.widen(used, latency, now)
 	default:
-		m.narrow(floor, now)
+		m.narrow(c.others, floor, now)
 	}
 	m.schedule()
 }
@@ -141,7 +142,7 @@ func (m *machine) widen(used int, latency, now time.Duration) {
 	p.alive = true
 	p.tally = max(0, p.tally-m.rules.credit)
 	p.fastest = min(p.fastest, max(latency, 1)) // not nothing, of which everything is a multiple
-	if 2*used < p.window {
+	if inUse*used < p.window {
 		return // a window that is not in use does not grow
 	}
 	switch {
@@ -160,7 +161,7 @@ func (m *machine) widen(used int, latency, now time.Duration) {
 }
 
 // narrow is a failure in the probe window.
-func (m *machine) narrow(floor, now time.Duration) {
+func (m *machine) narrow(others int, floor, now time.Duration) {
 	p := &m.probing
 	if !p.alive && p.cut == 0 {
 		m.reopen(atomicbreaker.ReasonProbeFailed, floor, now) // the first verdict is a single call
@@ -173,12 +174,20 @@ func (m *machine) narrow(floor, now time.Duration) {
 	}
 	p.tally, p.credit = 0, 0
 	if !p.alive {
+		m.relapse(now)
 		m.reopen(atomicbreaker.ReasonProbeFailed, floor, now) // two cuts and no success between them
 		return
 	}
-	p.window = max(1, p.window/2)
+	p.window = max(1, min(p.window, others)*cutShare/cutWhole)
 	p.cut++
 	p.alive = false
+}
+
+// relapse begins a new outage if probes of the window have succeeded since the last one.
+func (m *machine) relapse(now time.Duration) {
+	if p := &m.probing; !m.classic() && (p.alive || p.cut > 0) {
+		m.trippedAt = now
+	}
 }
 
 // recover does what time brings about in half-open: a quiet tick closes,
@@ -220,6 +229,7 @@ func (m *machine) givesUp() time.Duration {
 // giveUp abandons the probes in flight and reopens.
 func (m *machine) giveUp(now time.Duration) {
 	m.totals.abandoned += uint64(m.probing.inFlight)
+	m.relapse(now)
 	m.reopen(atomicbreaker.ReasonProbeTimeout, 0, now)
 }
 

@@ -55,13 +55,15 @@ func TestUnusedWindowDoesNotGrow(t *testing.T) {
 		r.probing()
 		r.succeed(1) // 1 of 1
 		r.window(3, 0)
-		r.succeed(1) // 1 of 3: less than half
-		r.window(3, 0)
-		pair := r.flight(2, 0)
-		settle(pair[:1], atomicbreaker.Success) // 2 of 3
-		r.window(5, 1)
-		settle(pair[1:], atomicbreaker.Success) // 1 of 5
+		r.succeed(1) // 1 of 3: a third
 		r.window(5, 0)
+		r.succeed(1) // 1 of 5
+		r.window(5, 0)
+		pair := r.flight(2, 0)
+		settle(pair[:1], atomicbreaker.Success) // 2 of 5
+		r.window(7, 1)
+		settle(pair[1:], atomicbreaker.Success) // 1 of 7
+		r.window(7, 0)
 	})
 }
 
@@ -89,7 +91,9 @@ func TestGrowsByAnEighthPerFastSuccessAfterACut(t *testing.T) {
 		settle(round[:1], atomicbreaker.Success)
 		settle(round[1:], atomicbreaker.Ignored)
 		r.window(5, 0)
+		others := r.flight(4, 0)
 		r.fail(5)
+		settle(others, atomicbreaker.Ignored)
 		r.window(2, 0)
 		r.succeed(7)
 		r.window(2, 0)
@@ -98,18 +102,18 @@ func TestGrowsByAnEighthPerFastSuccessAfterACut(t *testing.T) {
 	})
 }
 
-func TestFiveNetFailuresHalveTheWindowAndTwoCutsWithoutSuccessReopen(t *testing.T) {
+func TestFiveNetFailuresCutTheWindowAndTwoCutsWithoutSuccessReopen(t *testing.T) {
 	each(t, config{}, func(t *testing.T, r *rig) {
 		r.probing()
 		r.succeed(1)
 		settle(r.flight(3, 0), atomicbreaker.Success)
-		r.window(5, 0) // the second and third found less than half of it in use
+		r.window(7, 0) // the third found less than a third of it in use
 		r.fail(4)
 		r.succeed(1)
 		r.fail(1)
-		r.window(5, 0) // net four
+		r.window(7, 0) // net four
 		r.fail(1)
-		r.window(2, 0)
+		r.window(1, 0)
 		r.fail(4)
 		r.want(halfOpen)
 		r.fail(1)
@@ -119,6 +123,58 @@ func TestFiveNetFailuresHalveTheWindowAndTwoCutsWithoutSuccessReopen(t *testing.
 			t.Errorf("announced %+v", got)
 		}
 	})
+}
+
+func TestCutLeavesFiveEighthsOfThoseInFlightWhenTheFailingProbeWasSent(t *testing.T) {
+	for _, c := range []struct{ others, left int }{{0, 1}, {1, 1}, {3, 1}, {4, 2}, {8, 5}, {16, 10}} {
+		t.Run(fmt.Sprintf("others=%d", c.others), func(t *testing.T) {
+			each(t, config{}, func(t *testing.T, r *rig) {
+				r.probing()
+				r.succeed(1)
+				for n := 3; n <= 17; n += 2 { // whatever the window has grown to
+					round := r.flight(n, 0)
+					settle(round[:1], atomicbreaker.Success)
+					settle(round[1:], atomicbreaker.Ignored)
+				}
+				others := r.flight(c.others, 0)
+				failing := r.flight(1, 0)
+				r.fail(4)
+				settle(others, atomicbreaker.Ignored)
+				r.window(19, 1)
+				settle(failing, atomicbreaker.Failure) // alone in the end, but not when it was sent
+				r.window(c.left, 0)
+			})
+		})
+	}
+}
+
+func TestRelapseOfAWindowThatSawSuccessIsANewOutage(t *testing.T) {
+	each(t, config{}, func(t *testing.T, r *rig) {
+		r.probing()
+		r.clock.Advance(39500 * ms)
+		r.fail(1)
+		r.cools(5 * time.Second) // an eighth of 40 s
+		r.clock.Advance(5 * time.Second)
+		r.succeed(1)
+		r.fail(10)
+		r.cools(500 * ms)
+		r.clock.Advance(500 * ms)
+		r.fail(1)
+		r.cools(500 * ms) // the outage is half a second old
+		r.clock.Advance(500 * ms)
+		r.clock.Advance(15 * time.Second)
+		r.fail(1)
+		r.cools(2 * time.Second) // 16 s
+	})
+}
+
+// cools expects an open breaker with so much of its cooldown left.
+func (r *rig) cools(left time.Duration) {
+	r.t.Helper()
+	r.want(open)
+	if got := r.RetryAfter(); got != left {
+		r.t.Errorf("a cooldown of %v, want %v", got, left)
+	}
 }
 
 func TestTallyWeighsByTheFailureRate(t *testing.T) {
@@ -141,7 +197,7 @@ func TestTallyWeighsByTheFailureRate(t *testing.T) {
 				r.fail(4)
 				r.succeed(c.successes)
 				r.fail(c.failures - 1)
-				r.window(3, 0)
+				r.window(5, 0)
 				r.fail(1)
 				r.window(1, 0)
 			})
@@ -302,13 +358,15 @@ func TestOutcomeEndsTheSilence(t *testing.T) {
 	})
 }
 
-func TestNeutralOutcomeIsNoEndOfTheSilence(t *testing.T) {
+func TestNeutralOutcomeEndsTheSilenceToo(t *testing.T) {
 	each(t, config{}, func(t *testing.T, r *rig) {
 		r.probing()
 		r.succeed(1)
 		r.flight(2, 900*ms)
 		r.report(1, atomicbreaker.Ignored)
-		r.flight(1, 100*ms)
+		r.flight(1, time.Second-1)
+		r.window(3, 3)
+		r.clock.Advance(1)
 		r.window(4, 3)
 	})
 }

@@ -12,7 +12,10 @@ import (
 
 // The constants of the recovery window, by the names of its description.
 const (
-	cutsAt      = 5     // H: net failures, at the weight of one, that halve the window
+	cutsAt      = 5     // H: net failures, at the weight of one, that cut the window
+	inUse       = 3     // a window of which less than this part is in use does not grow
+	cutShare    = 5     // a cut leaves 5/8 of the probes that were in flight
+	cutWhole    = 8     // when the failing one was sent, itself left out
 	slowFactor  = 3     // G: an answer this many times slower than the fastest is slow
 	oneCall     = 64    // credit that makes one place
 	slowCredit  = 1     // what a slow answer earns

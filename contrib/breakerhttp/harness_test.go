@@ -1,8 +1,12 @@
 package breakerhttp_test
 
 import (
+	"bufio"
+	"context"
+	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -151,4 +155,49 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("not within 5 s: %s", what)
 		}
 	}
+}
+
+// contextWithCancel gives a request a context that the test can cancel.
+func contextWithCancel(r *http.Request) (*http.Request, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	return r.WithContext(ctx), cancel
+}
+
+// echoUpgrade switches protocols and sends back one line.
+func echoUpgrade(t *testing.T, hijack func(http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "echo" {
+			t.Errorf("upgrade to %q, want echo", r.Header.Get("Upgrade"))
+		}
+		conn, buf, err := hijack(w)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		line, _ := buf.ReadString('\n')
+		io.WriteString(conn, line)
+	}
+}
+
+func hijackByController(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(w).Hijack()
+}
+
+// upgrade asks for the echo protocol and returns the session.
+func upgrade(t *testing.T, client *http.Client, url string) io.ReadWriteCloser {
+	t.Helper()
+	req, _ := http.NewRequest("GET", url, nil)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "echo")
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, ok := resp.Body.(io.ReadWriteCloser)
+	if resp.StatusCode != 101 || !ok {
+		t.Fatalf("got %s with a body of type %T, want a session", resp.Status, resp.Body)
+	}
+	return session
 }

@@ -34,7 +34,7 @@ func TestRefusalIsATypedErrorAndClosesTheRequestBody(t *testing.T) {
 				t.Errorf("refusal by %q, retry after %v; want billing, 3.8s", refusal.Name(), got)
 			}
 			var netErr net.Error
-			//lint:ignore SA1019 it is what old retry loops ask
+			//lint:ignore SA1019 what old retry loops ask
 			if errors.As(err, &netErr) && (netErr.Timeout() || netErr.Temporary()) {
 				t.Error("a refusal looks like a timeout or a temporary error")
 			}

@@ -94,12 +94,17 @@ func (t *Transport) Validate() error {
 	if t.Breaker == nil && t.BreakerFor == nil {
 		faults = append(faults, errors.New("breakerhttp: Transport.Breaker is nil and so is BreakerFor: set one, see atomicbreaker.New"))
 	}
-	for i, status := range t.FailureStatuses {
+	faults = append(faults, statusFaults("Transport", t.FailureStatuses)...)
+	return errors.Join(faults...)
+}
+
+func statusFaults(of string, statuses []int) (faults []error) {
+	for i, status := range statuses {
 		if status < 200 || status > 599 {
-			faults = append(faults, fmt.Errorf("breakerhttp: Transport.FailureStatuses[%d] is %d, want 200 to 599", i, status))
+			faults = append(faults, fmt.Errorf("breakerhttp: %s.FailureStatuses[%d] is %d, want 200 to 599", of, i, status))
 		}
 	}
-	return errors.Join(faults...)
+	return faults
 }
 
 // RoundTrip sends the request through Base if the breaker admits it.
@@ -211,6 +216,13 @@ func (t *Transport) outcomeOf(resp *http.Response) atomicbreaker.Outcome {
 		return atomicbreaker.Failure
 	case t.Classify != nil:
 		return t.Classify(resp)
+	}
+	return outcomeOfStatus(resp.StatusCode)
+}
+
+// outcomeOfStatus is the rule where the user gave none.
+func outcomeOfStatus(code int) atomicbreaker.Outcome {
+	switch {
 	case code == http.StatusNotImplemented || code == http.StatusHTTPVersionNotSupported:
 		return atomicbreaker.Success // an answer about the request, not about the server's health
 	case code >= 500 && code <= 599:

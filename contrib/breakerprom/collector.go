@@ -1,0 +1,84 @@
+// Package breakerprom shows circuit breakers to Prometheus.
+//
+//	var watch breakerwatch.Watch
+//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
+//	err := watch.Add(b)
+//	prometheus.MustRegister(breakerprom.New(&watch))
+//
+// Everything is read when it is scraped; calls pay nothing for it. README.md
+// lists the metrics; the folder also holds a dashboard for Grafana, recording
+// rules and alerts.
+package breakerprom
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/atomicbreaker/breaker/contrib/breakerwatch"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Collector collects the breakers of a Watch. It is safe for concurrent use.
+// Registering a second one with the same Registerer is refused by that; to
+// show two Watches in one process wrap the Registerer of both with a label.
+type Collector struct {
+	watch *breakerwatch.Watch
+
+	mu       sync.Mutex // one collection at a time
+	readings []breakerwatch.Reading
+	labels   map[string]*labelSets // of the breakers of the last collection
+}
+
+// New makes a collector. It panics if watch is nil.
+func New(watch *breakerwatch.Watch) *Collector {
+	if watch == nil {
+		panic("breakerprom: New with a nil Watch")
+	}
+	return &Collector{watch: watch}
+}
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range descs {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.readings) // holds no breaker for longer than a scrape or two
+	c.readings = c.watch.Read(c.readings[:0])
+	last := c.labels
+	c.labels = make(map[string]*labelSets, len(c.readings))
+	for _, r := range byName(c.readings) {
+		sets := last[r.Name]
+		if sets == nil {
+			sets = newLabelSets(r.Name)
+		}
+		c.labels[r.Name] = sets
+		e := newEmission(sets, 10, 10+len(r.Transitions)) // of a calm breaker
+		e.reading(r)
+		e.send(ch)
+		e.probeLatency(r, ch)
+	}
+	s := c.watch.Stats()
+	whole := newEmission(nil, 2, 1)
+	whole.gauge(breakers, nil, float64(s.Breakers))
+	whole.gauge(nameClashes, nil, float64(s.Clashes))
+	whole.counter(unrecorded, nil, float64(s.Unrecorded))
+	whole.send(ch)
+}
+
+// byName is the order that the Registry sorts into: most of the time of
+// sorting a large scrape is saved where it is there already.
+func byName(readings []breakerwatch.Reading) []*breakerwatch.Reading {
+	order := make([]*breakerwatch.Reading, len(readings))
+	for i := range readings {
+		order[i] = &readings[i]
+	}
+	slices.SortFunc(order, func(a, b *breakerwatch.Reading) int { return strings.Compare(a.Name, b.Name) })
+	return order
+}

@@ -1,0 +1,132 @@
+package breakerprom
+
+import (
+	"time"
+
+	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerwatch"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const prefix = "circuitbreaker_"
+
+var descs []*prometheus.Desc
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	d := prometheus.NewDesc(prefix+name, help, labels, nil)
+	descs = append(descs, d)
+	return d
+}
+
+// Of each breaker.
+var (
+	state = desc("state", "1 for the state that the breaker is in, 0 for the others.", "name", "state")
+	mode  = desc("mode", "1, for the mode that the breaker is in; other modes are absent.", "name", "mode")
+	since = desc("state_changed_timestamp_seconds", "When the state last changed, or the breaker was made.", "name")
+	retry = desc("retry_after_seconds", "What is left of the cooldown. Only while open.", "name")
+
+	calls   = desc("calls_total", "Calls by what became of them: the dependency's success or failure; ignored, which says nothing about health; cancelled, never made; late, settled after the state had changed.", "name", "outcome")
+	slow    = desc("slow_calls_total", "Succeeded and failed calls that took as long as a slow call does. Absent before the first.", "name")
+	refused = desc("refusals_total", "Calls refused: the breaker was open, half_open with enough probes under way, or forced open.", "name", "reason")
+	would   = desc("would_refuse_total", "Calls let through in shadow mode that would have been refused. Absent where that mode was never used.", "name")
+	outcome = desc("last_outcome_timestamp_seconds", "When a reading first saw the number of settled calls as it is. Absent before the first.", "name")
+	refusal = desc("last_refusal_timestamp_seconds", "When a reading first saw the number of refusals as it is. Absent before the first.", "name")
+
+	windowCalls    = desc("window_calls", "Calls in the rolling window. Only while closed.", "name")
+	windowFailures = desc("window_failures", "Failed calls in the rolling window. Only while closed.", "name")
+	windowSlow     = desc("window_slow_calls", "Slow calls in the rolling window. Only while closed; absent before the first slow call.", "name")
+	failureRatio   = desc("window_failure_ratio", "Share of failed calls in the rolling window, 0 to 1; 0 without calls. Only while closed.", "name")
+	slowRatio      = desc("window_slow_ratio", "Share of slow calls in the rolling window, 0 to 1; 0 without calls. Only while closed; absent before the first slow call.", "name")
+
+	transitions = desc("transitions_total", "Changes of state. Each kind is absent before its first.", "name", "from", "to", "reason")
+	opened      = desc("opened_total", "How often the breaker has opened.", "name")
+	openSeconds = desc("open_seconds_total", "Time spent open, this time included.", "name")
+
+	inFlight     = desc("probes_in_flight", "Probes under way. Only while half-open.", "name")
+	probeWindow  = desc("probe_window", "How many probes may be under way at once. Only while half-open.", "name")
+	unprobed     = desc("unprobed", "1 if no call has come that could be a probe. Only while half-open.", "name")
+	probes       = desc("probes_total", "Probes by how they were judged: success; slow, a success that took too long and so a failure; failure; ignored; abandoned, silent for too long. Absent before the first.", "name", "outcome")
+	probeLatency = desc("probe_duration_seconds", "How long probes took that were judged. Absent before the first.", "name")
+	panics       = desc("listener_panics_total", "Panics of the breaker's listeners, contained. Absent before the first.", "name")
+)
+
+// Of the Watch as a whole.
+var (
+	breakers    = desc("breakers", "Breakers in this scrape.")
+	nameClashes = desc("name_clashes", "Breakers left out of this scrape because another one has their name.")
+	unrecorded  = desc("unrecorded_events_total", "Transitions and probes that there was no room to record.")
+)
+
+// reading gives a breaker's series. Ten thousand calm breakers must not cost a
+// scrape half a second, so what can only be zero is left out: what belongs to
+// another state, and the counters of features and mishaps that were never met.
+func (e *emission) reading(r *breakerwatch.Reading) {
+	name := e.sets.of[plain]
+	for i, is := range inOrder {
+		e.gauge(state, e.sets.of[states+labelSet(i)], one(r.State == is))
+	}
+	e.gauge(mode, e.sets.of[modes+labelSet(r.Mode)], 1)
+	e.gauge(since, name, unix(r.Changed))
+	e.calls(r)
+	switch r.State {
+	case atomicbreaker.StateClosed:
+		e.window(r)
+	case atomicbreaker.StateOpen:
+		e.gauge(retry, name, r.RetryAfter.Seconds())
+	case atomicbreaker.StateHalfOpen:
+		e.gauge(inFlight, name, float64(r.ProbesInFlight))
+		e.gauge(probeWindow, name, float64(r.ProbeWindow))
+		e.gauge(unprobed, name, one(r.Unprobed))
+	}
+	for _, t := range r.Transitions {
+		labels := sorted(pair("from", word(t.From)), e.sets.name, pair("reason", word(t.Reason)), pair("to", word(t.To)))
+		e.counter(transitions, labels, float64(t.Count))
+	}
+	e.counter(opened, name, float64(r.Opened))
+	e.counter(openSeconds, name, r.TimeOpen.Seconds())
+	if p, told := r.Probes(); told || r.Abandoned > 0 {
+		e.each(probes, judged, r.Abandoned, p.Failed, p.Ignored, p.Slow, p.Succeeded)
+	}
+	if r.ListenerPanics > 0 {
+		e.counter(panics, name, float64(r.ListenerPanics))
+	}
+}
+
+func (e *emission) calls(r *breakerwatch.Reading) {
+	name := e.sets.of[plain]
+	e.each(calls, outcomes, r.Cancelled, r.Failed, r.Ignored, r.Late, r.Succeeded)
+	e.each(refused, refusals, r.RefusedForced, r.RefusedHalfOpen, r.RefusedOpen)
+	if r.Slow > 0 {
+		e.counter(slow, name, float64(r.Slow))
+	}
+	if r.WouldRefuse > 0 || r.Mode == atomicbreaker.Shadow {
+		e.counter(would, name, float64(r.WouldRefuse))
+	}
+	if !r.LastOutcome.IsZero() {
+		e.gauge(outcome, name, unix(r.LastOutcome))
+	}
+	if !r.LastRefusal.IsZero() {
+		e.gauge(refusal, name, unix(r.LastRefusal))
+	}
+}
+
+func (e *emission) window(r *breakerwatch.Reading) {
+	name := e.sets.of[plain]
+	e.gauge(windowCalls, name, float64(r.Rolling.Calls))
+	e.gauge(windowFailures, name, float64(r.Rolling.Failures))
+	e.gauge(failureRatio, name, r.Rolling.FailureRate())
+	if r.Slow > 0 {
+		e.gauge(windowSlow, name, float64(r.Rolling.Slow))
+		e.gauge(slowRatio, name, r.Rolling.SlowRate())
+	}
+}
+
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// unix is an instant in seconds; a millisecond is as fine as a scrape is.
+func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
