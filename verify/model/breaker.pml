@@ -77,7 +77,7 @@ bool hung;                /* one that nobody will settle */
 byte live;                /* probes of this generation whose place is not given back */
 bool succeeded, raised;   /* in this generation */
 bool working;             /* the worker is at it */
-bool ownOver;             /* the deadline of this opening has passed */
+bool pubOver, ownOver;    /* the deadline last written, and that of this opening, has passed */
 bool aliveGhost;          /* a success of this generation since its last cut */
 
 /* A ticket is local to its caller. The first caller's may be seen by another. */
@@ -125,7 +125,7 @@ inline trip(gen, timedOut) {
 			/* publishOpening */
 			atomic {
 				if
-				:: waitOf == seen -> waitOf = generation(w) + 1; waitOver = false; ok = true
+				:: waitOf == seen -> waitOf = generation(w) + 1; waitOver = false; pubOver = false; ok = true
 				:: else -> ok = false
 				fi
 			}
@@ -135,7 +135,7 @@ inline trip(gen, timedOut) {
 					if
 					:: word == w ->
 						word = to(w, phaseOpen, 0); changed(w); check(); done = true;
-						ownOver = (waitOf == generation(word) && waitOver)
+						ownOver = pubOver
 					:: else -> ok = false
 					fi
 				}
@@ -510,12 +510,12 @@ end:
 	:: atomic {
 		timer == atCool -> timer = never; fired = true;
 		if
-		:: waitOf == timerOf -> waitOver = true; ownOver = (waitOf == generation(word) -> true : ownOver)
+		:: waitOf == timerOf -> waitOver = true; pubOver = true; ownOver = (waitOf == generation(word) -> true : ownOver)
 		:: else
 		fi;
 		timerOf = 0
 	}
-	:: atomic { phase(word) == phaseOpen && waitOf == generation(word) && !waitOver && timer != atCool -> waitOver = true; ownOver = true }
+	:: atomic { phase(word) == phaseOpen && waitOf == generation(word) && !waitOver && timer != atCool -> waitOver = true; pubOver = true; ownOver = true }
 	:: atomic {
 		timer == atProbes && probesFired == 0 -> timer = never; fired = true; probesFired = 1;
 		quietDue = true; placeDue = (inFlight(word) > 0)

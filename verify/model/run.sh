@@ -76,7 +76,7 @@ while IFS='|' read -r name defines script; do
 		exit 1
 	fi
 	# shellcheck disable=SC2086
-	if check "$tmp/mutant.pml" breadth 60 $defines >"$tmp/out"; then
+	if check "$tmp/mutant.pml" breadth 20 $defines >"$tmp/out" && check "$tmp/mutant.pml" all 120 $defines >"$tmp/out"; then
 		cat "$tmp/out"
 		echo "model: the mutant '$name' is not rejected"
 		exit 1
