@@ -12,8 +12,6 @@ import (
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 )
 
-var errDown = errors.New("server is down")
-
 // Retrying around the breaker: each try counts, so that the breaker learns
 // what the server did, and a refusal ends the retrying. This is the order to
 // prefer.

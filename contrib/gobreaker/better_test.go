@@ -86,7 +86,7 @@ func TestHungRequestsAreGivenUp(t *testing.T) {
 			time.Sleep(patience - 1)
 			r.wants(halfOpen, counts{Requests: 2, TotalSuccesses: 1, ConsecutiveSuccesses: 1})
 			r.refused(gobreaker.ErrTooManyRequests)
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			r.refused(gobreaker.ErrOpenState)
 			r.wants(open, counts{})
 			time.Sleep(timeout + 1)

@@ -17,7 +17,7 @@ func TestFixedWindow(t *testing.T) {
 		full := counts{Requests: 3, TotalSuccesses: 1, TotalFailures: 2, ConsecutiveFailures: 2}
 		time.Sleep(10 * s)
 		r.wants(closed, full)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		r.counted(full) // nobody has come by
 		r.wants(closed, counts{})
 
@@ -28,7 +28,7 @@ func TestFixedWindow(t *testing.T) {
 		time.Sleep(10 * s)
 		r.fail(1)
 		r.counted(counts{Requests: 2, TotalFailures: 2, ConsecutiveFailures: 2})
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		r.succeed(1)
 		r.counted(counts{Requests: 1, TotalSuccesses: 1, ConsecutiveSuccesses: 1})
 	})
@@ -46,7 +46,7 @@ func TestWindowBeginsAnewWhenTheBreakerCloses(t *testing.T) {
 			r.succeed(2)
 			time.Sleep(10*s - 1)
 			r.wants(closed, counts{Requests: 1, TotalSuccesses: 1, ConsecutiveSuccesses: 1})
-			time.Sleep(2)
+			time.Sleep(2 * time.Nanosecond)
 			r.wants(closed, counts{})
 		})
 	}
@@ -99,7 +99,7 @@ func TestRollingWindowMovesByBuckets(t *testing.T) {
 		r.counted(counts{Requests: 10, TotalSuccesses: 4, TotalExclusions: 1, TotalFailures: 5, ConsecutiveFailures: 5})
 		time.Sleep(s - 1)
 		r.wants(closed, counts{Requests: 10, TotalSuccesses: 4, TotalExclusions: 1, TotalFailures: 5, ConsecutiveFailures: 5})
-		time.Sleep(1) // at its edge a bucket leaves, not after it
+		time.Sleep(time.Nanosecond) // at its edge a bucket leaves, not after it
 		r.wants(closed, counts{Requests: 5, TotalFailures: 5, ConsecutiveFailures: 5})
 		time.Sleep(s) // a streak through the whole window loses what leaves
 		r.wants(closed, counts{Requests: 3, TotalFailures: 3, ConsecutiveFailures: 3})
@@ -158,7 +158,7 @@ func TestIntervalIsRoundedUpToWholeBuckets(t *testing.T) {
 		r.fail(1)
 		time.Sleep(6*s - 1)
 		r.wants(closed, counts{Requests: 1, TotalFailures: 1, ConsecutiveFailures: 1})
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		r.wants(closed, counts{})
 	})
 	// One bucket is a fixed window.
@@ -167,7 +167,7 @@ func TestIntervalIsRoundedUpToWholeBuckets(t *testing.T) {
 			r.fail(1)
 			time.Sleep(2 * s)
 			r.wants(closed, counts{Requests: 1, TotalFailures: 1, ConsecutiveFailures: 1})
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			r.wants(closed, counts{})
 		})
 	}
