@@ -48,19 +48,24 @@ func newChart(r *sim.Result) *chart {
 	c := &chart{result: r, per: max(1, (len(r.Seconds)+maxBins-1)/maxBins)}
 	breakers := float64(max(1, r.Breakers))
 	for from := 0; from < len(r.Seconds); from += c.per {
-		var b bin
+		var sum sim.Second
 		part := r.Seconds[from:min(from+c.per, len(r.Seconds))]
 		n := float64(len(part))
 		for _, s := range part {
-			b.born += float64(s.Born) / n
-			b.good += float64(s.Good) / n
-			b.failed += float64(s.Failed) / n
-			if s.Tries > 0 {
-				b.refused += float64(s.Refused) / float64(s.Tries) / n
-			}
-			b.open += float64(s.Open) / breakers / n
-			b.half += float64(s.HalfOpen) / breakers / n
-			b.window = max(b.window, float64(s.Window))
+			sum.Born += s.Born
+			sum.Good += s.Good
+			sum.Failed += s.Failed
+			sum.Refused += s.Refused
+			sum.Tries += s.Tries
+			sum.Open += s.Open
+			sum.HalfOpen += s.HalfOpen
+			sum.Window = max(sum.Window, s.Window)
+		}
+		b := bin{
+			born: float64(sum.Born) / n, good: float64(sum.Good) / n, failed: float64(sum.Failed) / n,
+			refused: float64(sum.Refused) / float64(max(1, sum.Tries)),
+			open:    float64(sum.Open) / (breakers * n), half: float64(sum.HalfOpen) / (breakers * n),
+			window: float64(sum.Window),
 		}
 		c.bins = append(c.bins, b)
 	}
@@ -126,7 +131,7 @@ func (c *chart) axes() {
 		if t == 0 {
 			unit = " s"
 		}
-		c.printf(`<text class="time" x="%s" y="%d">%s%s</text>`, at(x), chartHeight-4, thousands(int64(t)), unit)
+		c.printf(`<text class="time" x="%s" y="%d">%s%s</text>`, at(min(x, plotRight-6)), chartHeight-4, thousands(int64(t)), unit)
 	}
 	c.printf(`<text class="unit" x="%d" y="%d">calls/s</text>`, 2, plotTop-11)
 }
@@ -256,7 +261,7 @@ func niceAbove(v float64) float64 {
 	for unit*10 < v {
 		unit *= 10
 	}
-	for unit >= v*10 {
+	for unit > v {
 		unit /= 10
 	}
 	for _, m := range []float64{1, 2, 4, 5, 8} {
