@@ -65,19 +65,26 @@ func TestStripeThatReachesTheRateReadsTheOthers(t *testing.T) {
 
 func TestTimeAloneNeverTripsOnManyStripes(t *testing.T) {
 	for _, late := range []time.Duration{1, 3} { // the timer may miss edges
-		s := new(skewed)
-		b := madeOn(t, Config{Clock: s, ConsecutiveFailures: Off, MinimumCalls: 5})
-		calls(t, b, 1, Success)
-		stripesOf(t, b, 4)
-		s.Advance(0)
-		calls(t, b, 20, Success)
-		s.Advance(3 * time.Second)
-		calls(t, b, 9, Failure)
-		calls(t, b, 1, Success)
-		for range 20 {
-			s.by.Add(int64((late - 1) * time.Second))
-			s.Advance(time.Second)
-			require.Equal(t, StateClosed, b.State())
+		for _, c := range []Config{{}, {FailureRate: Off, SlowCallDuration: time.Millisecond}} {
+			s := new(skewed)
+			c.Clock, c.ConsecutiveFailures, c.MinimumCalls = s, Off, 5
+			b := madeOn(t, c)
+			calls(t, b, 1, Success)
+			stripesOf(t, b, 4)
+			s.Advance(0)
+			calls(t, b, 20, Success)
+			s.Advance(3 * time.Second)
+			for range 9 { // failed, or slow
+				ticket := admitted(t, b)
+				s.Advance(time.Millisecond)
+				require.True(t, ticket.Report(Failure))
+			}
+			calls(t, b, 1, Success)
+			for range 20 {
+				s.by.Add(int64((late - 1) * time.Second))
+				s.Advance(time.Second)
+				require.Equal(t, StateClosed, b.State())
+			}
 		}
 	}
 }
