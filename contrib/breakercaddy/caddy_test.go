@@ -148,6 +148,8 @@ func site(settings string, ups ...*upstream) string {
 		strings.Join(addrs, " "), settings)
 }
 
+// A real Caddy loads the modules from its configuration, and they work there.
+//
 // Field: S166, caddyserver/caddy commit a507a5bbc (2020-05-01; interface method misspelt for
 // months, no one noticed).
 func TestDeadUpstreamCausesNoUserErrors(t *testing.T) {
@@ -341,6 +343,9 @@ func TestStateSurvivesReloads(t *testing.T) {
 	}
 }
 
+// Routes to one address share a breaker by its name or by equal settings; one
+// name with two settings is refused at load.
+//
 // Field: S168, caddyserver/caddy#7870 and #7916 (2026-08-12).
 func TestRoutesToOneAddress(t *testing.T) {
 	u := newUpstream(t)
