@@ -159,6 +159,26 @@ func TestAnnouncementsUnderContentionAreInOrderAndComplete(t *testing.T) {
 	}
 }
 
+func TestNoteThatComesEarlyWaitsForTheEarlierOnes(t *testing.T) {
+	for _, first := range []uint32{1, 0xfffffffe} { // generations wrap
+		var told []uint32
+		b, _ := made(t, Config{OnTransition: func(tr Transition) { told = append(told, tr.Generation) }})
+		b.next = first
+		hang := func(gen uint32, silent bool) {
+			b.hang(silent, Transition{Generation: gen})
+			b.tellAll()
+		}
+		hang(first+2, false)
+		hang(first+4, false)
+		hang(first+1, true)
+		require.Empty(t, told)
+		hang(first, false)
+		require.Equal(t, []uint32{first, first + 2}, told, "a silent one closes the gap and is not told")
+		hang(first+3, false)
+		require.Equal(t, []uint32{first, first + 2, first + 3, first + 4}, told)
+	}
+}
+
 // alone runs f on a goroutine of its own and waits for its end.
 func alone(f func()) {
 	var wg sync.WaitGroup

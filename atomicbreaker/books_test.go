@@ -15,7 +15,6 @@ import (
 type books struct {
 	admitted, settled, refused                atomic.Uint64
 	refusedOpen, refusedHalfOpen, refusedForc atomic.Uint64
-	slow                                      atomic.Uint64
 }
 
 func (k *books) refuse(err error) {

@@ -247,12 +247,14 @@ func TestDoReturnsTheValue(t *testing.T) {
 }
 
 func TestOnlyAProbeGetsADerivedContext(t *testing.T) {
+	type key struct{}
+	var mark key
 	eachDo(t, Config{}, func(t *testing.T, b *Breaker, do func(context.Context, func(context.Context) error) error) {
-		ctx := context.WithValue(t.Context(), struct{}{}, 1)
+		ctx := context.WithValue(t.Context(), mark, 1)
 		probe := b.State() == StateHalfOpen
 		require.NoError(t, do(ctx, func(got context.Context) error {
 			require.Equal(t, probe, got != ctx)
-			require.Equal(t, 1, got.Value(struct{}{}))
+			require.Equal(t, 1, got.Value(mark))
 			return nil
 		}))
 	})
@@ -275,6 +277,24 @@ func TestProbeOfDoEndsAtItsDeadline(t *testing.T) {
 		require.ErrorIs(t, after.Err(), context.Canceled)
 		s := b.Snapshot()
 		require.Equal(t, []any{StateOpen, ReasonProbeTimeout, uint64(1), uint64(1)}, []any{s.State, s.Reason, s.Abandoned, s.Late})
+	}
+}
+
+func TestProbeOfDoWhoseContextHasEndedIsAFailure(t *testing.T) {
+	for form, do := range doers {
+		b, manual := halfOpened(t, Config{Recovery: Recovery{Probes: 100, Successes: 90}})
+		got := delta(b, func() {
+			err := do(t.Context(), b, func(ctx context.Context) error {
+				for range 30 { // others show signs of life: nobody is given up after 30 s
+					calls(t, b, 1, Success)
+					manual.Advance(time.Second)
+				}
+				require.ErrorIs(t, ctx.Err(), context.Canceled)
+				return ctx.Err()
+			})
+			require.ErrorIs(t, err, context.Canceled, form)
+		})
+		require.Equal(t, counted{"succeeded": 30, "failed": 1}, got, "the caller's own context lives")
 	}
 }
 

@@ -292,7 +292,7 @@ func TestRecoveryIsTheWrittenAlgorithm(t *testing.T) {
 			c.ConsecutiveFailures = 1
 			c.Cooldown.Jitter = Off
 			seen := make(map[string]int)
-			for seed := range uint64(60) {
+			for seed := range seeds(60) {
 				if err := walk(c, seed, seen); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}

@@ -195,3 +195,11 @@ func tagsIn(t testing.TB, dir, prefix string, tests bool) map[string]bool {
 	}
 	return tags
 }
+
+// seeds returns how many random runs a test of one goroutine makes.
+func seeds(n uint64) uint64 {
+	if underRace {
+		return max(n/10, 1)
+	}
+	return n
+}

@@ -171,7 +171,7 @@ func TestTimeMovesABreakerWithoutTraffic(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, StateOpen, b.State())
 		require.Equal(t, time.Millisecond, b.RetryAfter(), "at least a millisecond")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		require.Equal(t, StateHalfOpen, b.State())
 		require.True(t, b.Snapshot().Unprobed)

@@ -29,7 +29,7 @@ type litmus struct {
 	prepare func(stop func()) (first, second func(), outcome func() string)
 }
 
-const litmusRounds = 3000
+var litmusRounds = int(500 + seeds(2500))
 
 func (l litmus) run(t *testing.T) {
 	t.Helper()

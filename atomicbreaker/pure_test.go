@@ -95,7 +95,7 @@ func TestQuestionsChangeNothing(t *testing.T) {
 		for _, silence := range []time.Duration{0, time.Millisecond, 400 * time.Millisecond, time.Second, 11 * time.Second, 31 * time.Second, time.Hour} {
 			asked, clockOfAsked := make()
 			other, clockOfOther := make()
-			before := inside(asked)
+			before := hidden(asked)
 			rounds := 2000 // of five questions each
 			if silence != 0 {
 				rounds = 50
@@ -108,14 +108,14 @@ func TestQuestionsChangeNothing(t *testing.T) {
 				asked.Snapshot()
 			}
 			ask(t, asked)
-			require.Equal(t, before, inside(asked))
+			require.Equal(t, before, hidden(asked))
 			require.Equal(t, clockOfOther.Timers(), clockOfAsked.Timers())
 
 			clockOfAsked.Advance(silence / 2)
 			ask(t, asked)
 			clockOfAsked.Advance(silence - silence/2)
 			clockOfOther.Advance(silence)
-			require.Equal(t, inside(other), inside(asked), "after %v", silence)
+			require.Equal(t, hidden(other), hidden(asked), "after %v", silence)
 			_, err := asked.Acquire()
 			_, errOther := other.Acquire()
 			require.Equal(t, errOther == nil, err == nil)

@@ -106,6 +106,9 @@ func TestEpochGoesBackBucketByBucket(t *testing.T) {
 
 func TestNoStampOfAWindowLooksLikeAnother(t *testing.T) {
 	layouts(func(l layout, buckets int, _ uint64) {
+		if buckets > 10 && buckets%16 != 0 {
+			return
+		}
 		tag := l.genTag(5)
 		for number := range uint64(2 * buckets) {
 			a := l.at(tag, number)

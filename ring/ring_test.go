@@ -110,7 +110,7 @@ const longestBucket = 24*3600*1_000_000_000 + 1
 func TestRingIsThePlainList(t *testing.T) {
 	for _, buckets := range []int{1, 2, 3, 7, 10, 64, 128} {
 		for _, maxCount := range []uint64{1, 1_000_001, longestBucket / uint64(buckets)} {
-			for seed := range uint64(6) {
+			for seed := range seeds(6) {
 				if err := againstPlain(buckets, maxCount, seed); err != nil {
 					t.Fatalf("%d buckets of %d, seed %d: %v", buckets, maxCount, seed, err)
 				}
@@ -222,7 +222,8 @@ func TestNothingIsLostAtTurnover(t *testing.T) {
 func turnOver(t *testing.T, buckets, stripes int) {
 	t.Helper()
 	const recorders, each = 4, 2000
-	r := New(Options{Buckets: buckets, MaxCount: 1 << 30, Stripes: stripes})
+	// With counts of 20 bits a number has 20 too, and none comes round again.
+	r := New(Options{Buckets: buckets, MaxCount: 1<<20 - 1, Stripes: stripes})
 	var grow atomic.Bool
 	r.onCrowd = func() { grow.Store(true) }
 	require.True(t, r.Wake(r.Epoch(), 0, 0))
@@ -260,7 +261,7 @@ func turnOver(t *testing.T, buckets, stripes int) {
 	}
 	all.Go(func() { // as the worker does
 		for number := uint64(1); busy.Load() > 0; number++ {
-			if number < 1<<20 { // no number comes round again
+			if number < 1<<20 {
 				r.Advance(r.Epoch(), number)
 			}
 			r.Sweep(r.Epoch())
@@ -277,6 +278,25 @@ func turnOver(t *testing.T, buckets, stripes int) {
 		e = r.before(e)
 	}
 	require.Equal(t, uint64(recorders*each), r.Totals().Calls())
+}
+
+func TestPlainCountersAreExactUnderContention(t *testing.T) {
+	const goroutines, each = 4, 20_000
+	for _, stripes := range []int{1, 4} {
+		r := New(Options{Buckets: 1, MaxCount: 1 << 30, Counters: 2, Stripes: stripes})
+		var all sync.WaitGroup
+		for i := range goroutines {
+			all.Go(func() {
+				for range each {
+					r.Count(i % 2)
+					r.AddTotal(Kind(i % 2))
+				}
+			})
+		}
+		all.Wait()
+		require.Equal(t, []uint64{goroutines / 2 * each, goroutines / 2 * each}, []uint64{r.Counter(0), r.Counter(1)})
+		require.Equal(t, Counts{goroutines / 2 * each, goroutines / 2 * each}, r.Totals())
+	}
 }
 
 func TestSweepThatIsOvertakenTakesNothingOutOfALaterWindow(t *testing.T) {
@@ -387,4 +407,12 @@ func TestForeignEpochPanics(t *testing.T) {
 	require.True(t, large.Wake(large.Epoch(), 0, 100))
 	require.PanicsWithValue(t, "ring: foreign epoch", func() { small.Add(large.Epoch(), Success) })
 	require.False(t, small.Hit(small.first[0], large.Epoch(), Success))
+}
+
+// seeds returns how many random runs a test of one goroutine makes.
+func seeds(n uint64) uint64 {
+	if underRace {
+		return max(n/10, 1)
+	}
+	return n
 }

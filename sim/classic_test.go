@@ -18,6 +18,7 @@ func labLoad(cooldown int) ClassicLoad {
 // In the lab the calculator is exact: throughput, and which cooldowns end the
 // overload.
 func TestCalculatorAgreesWithTheLab(t *testing.T) {
+	oneGoroutine(t)
 	if got := labLoad(5).Throughput(); got != 3.5 {
 		t.Errorf("throughput at a cooldown of 5 is %g, want 3.5", got)
 	}
@@ -49,6 +50,7 @@ func TestCalculatorAgreesWithTheLab(t *testing.T) {
 
 // In front of the simulated server it is an estimate, good to a quarter.
 func TestCalculatorAgreesWithTheSimulator(t *testing.T) {
+	oneGoroutine(t)
 	for id, queue := range map[string]int{"03/U": 200, "03b/U": 20, "04/U": 2000} {
 		load := ClassicLoad{
 			Capacity: 400, Rate: 100, Queue: queue, Latency: 50 * ms, Timeout: sec, Cooldown: 5 * sec, Probes: 1,

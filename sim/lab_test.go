@@ -9,6 +9,7 @@ import (
 
 // There is no chance in the lab: every figure holds to the unit.
 func TestLabFiguresAreExact(t *testing.T) {
+	oneGoroutine(t)
 	names := map[string]bool{}
 	for _, row := range LabRows() {
 		if names[row.Name] {
@@ -31,6 +32,7 @@ func TestLabFiguresAreExact(t *testing.T) {
 // refusals, one with a probe, one closed. 21 calls of the 30 that arrive are
 // served, so that nine more wait after each round, for ever.
 func TestLabCycleOfTheClassicBreaker(t *testing.T) {
+	oneGoroutine(t)
 	ticks := Lab{Ticks: 3000, Base: 5, Surge: 40, Overloaded: true}.Run(oneProbe()).Ticks
 	for at, want := range map[int]int{300: 777, 306: 786, 312: 795} {
 		if got := ticks[at].Waiting; got != want {
@@ -70,6 +72,7 @@ func TestLabDeliversABurstAfterEachClose(t *testing.T) {
 
 // The formula of the lab: what a classic breaker lets through on average.
 func TestLabThroughputIsAsComputed(t *testing.T) {
+	oneGoroutine(t)
 	for cooldown := 4; cooldown <= 8; cooldown++ {
 		ticks := Lab{Ticks: 3000, Base: 5, Surge: 40, Overloaded: true}.
 			Run(labClassic(seconds(cooldown), 0.5, atomicbreaker.Recovery{Probes: 1})).Ticks

@@ -2,6 +2,6 @@
 
 package sim
 
-// raceEnabled: the race detector makes the suite twenty times slower, and a
-// run has one goroutine.
+// raceEnabled: the race detector makes a run twenty times slower and has nothing
+// to find in it, since it has one goroutine. Only what runs several is tested.
 const raceEnabled = true

@@ -28,6 +28,7 @@ func traceOf(sc *Scenario, c Contender, number uint64) string {
 }
 
 func TestSameSeedSameTrace(t *testing.T) {
+	oneGoroutine(t)
 	for _, id := range []string{"04/C", "10-surge/U", "15/3", "14-pareto-01b/U"} {
 		sc := rowsOf(t, id)[0].Variants[0]
 		for _, c := range []Contender{Window(), Classic()} {
@@ -46,6 +47,7 @@ func TestSameSeedSameTrace(t *testing.T) {
 // means that arithmetic differs there, a different one on all that the
 // simulator has changed.
 func TestTraceIsTheSameOnAnyMachine(t *testing.T) {
+	oneGoroutine(t)
 	for id, want := range map[string]string{
 		"05/U":            "3348a3e4bc507274",
 		"14-pareto-01b/U": "89df77e9518f28cc",
@@ -59,6 +61,7 @@ func TestTraceIsTheSameOnAnyMachine(t *testing.T) {
 
 // Every policy sees the same arrivals.
 func TestArrivalsDoNotDependOnThePolicy(t *testing.T) {
+	oneGoroutine(t)
 	for _, id := range []string{"01b/U", "04/3", "10-surge/U"} {
 		sc := rowsOf(t, id)[0].Variants[0]
 		var want []int
@@ -224,6 +227,7 @@ func TestCallersThatAskReadyTakeNoForAnAnswer(t *testing.T) {
 }
 
 func TestEveryTicketIsSettledOnce(t *testing.T) {
+	oneGoroutine(t)
 	for _, id := range []string{"02/U", "04/U", "15/3", "03/C"} {
 		p := &probe{ready: true}
 		s := Run(rowsOf(t, id)[0].Variants[0], p.contender(), 1, Time{}).All()
@@ -238,6 +242,7 @@ func TestEveryTicketIsSettledOnce(t *testing.T) {
 
 // The breaker's own books agree with the simulator's (law of conservation).
 func TestBooksAgreeWithTheBreakers(t *testing.T) {
+	oneGoroutine(t)
 	var made []*breaker
 	c := Window()
 	inner := c.New
@@ -335,6 +340,7 @@ func TestScenariosWithoutWhatTheyNeedAreRefused(t *testing.T) {
 }
 
 func TestAgendaHandsOutInOrder(t *testing.T) {
+	oneGoroutine(t)
 	var a agenda
 	d := seed(1).draw(forShuffle, 0, 0)
 	var last event
@@ -383,6 +389,7 @@ func TestLogarithmAndExponential(t *testing.T) {
 }
 
 func TestDistributionsHaveTheirMeans(t *testing.T) {
+	oneGoroutine(t)
 	for _, l := range []Latency{Shifted(25*ms, 25*ms), Constant(50 * ms), Bimodal(0.3, ms, Constant(71*ms)), Pareto(3, 50*ms)} {
 		sum := 0.0
 		const n = 200000

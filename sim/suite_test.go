@@ -10,12 +10,21 @@ import (
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
+// oneGoroutine skips a long test that has nothing for the race detector.
+func oneGoroutine(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("long, and on one goroutine")
+	}
+}
+
 // Every target of every scenario is met, by the compared trip rule and by the
 // defaults, with medians over the suite's seeds.
 func TestSuiteMeetsItsTargets(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("a minute of arithmetic, on one goroutine per run")
+	if testing.Short() {
+		t.Skip("a minute of arithmetic")
 	}
+	oneGoroutine(t)
 	report := RunSuite(Options{Contenders: []Contender{Window(), Defaults()}})
 	checks := report.Checks()
 	if len(checks) < 200 {
@@ -46,6 +55,7 @@ func rowsOf(t *testing.T, ids ...string) []Row {
 // The targets can be missed: with the classic breaker in the place of ours,
 // every row that asks for recovery fails.
 func TestSuiteRejectsTheClassicBreaker(t *testing.T) {
+	oneGoroutine(t)
 	impostor := Classic()
 	impostor.Name = Window().Name
 	for _, c := range RunSuite(Options{

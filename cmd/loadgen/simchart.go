@@ -131,7 +131,7 @@ func (c *chart) axes() {
 		if t == 0 {
 			unit = " s"
 		}
-		c.printf(`<text class="time" x="%s" y="%d">%s%s</text>`, at(x), chartHeight-4, thousands(int64(t)), unit)
+		c.printf(`<text class="time" x="%s" y="%d">%s%s</text>`, at(min(x, plotRight-6)), chartHeight-4, thousands(int64(t)), unit)
 	}
 	c.printf(`<text class="unit" x="%d" y="%d">calls/s</text>`, 2, plotTop-11)
 }

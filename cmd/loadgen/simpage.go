@@ -119,7 +119,7 @@ func (p *page) summarize(row *sim.RowReport) {
 			continue
 		}
 		line.Cells = append(line.Cells, summaryCell{
-			T95: figure(e.Metrics.T95, 0), Failed: figure(e.Metrics.Failed, 0), Class: shade(e.Metrics.T95, oracle),
+			T95: columns[0].cell(row, e), Failed: figure(e.Metrics.Failed, 0), Class: shade(e.Metrics.T95, oracle),
 		})
 	}
 	p.Summary = append(p.Summary, line)
@@ -146,8 +146,7 @@ func section(row *sim.RowReport, shown []string) pageSection {
 	for _, e := range row.Entries {
 		r := tableRow{Name: e.Name, Title: e.Title, Ours: e.Name == sim.Window().Name || e.Name == sim.Defaults().Name}
 		for _, col := range columns {
-			v, _ := e.Metrics.Get(col.metric)
-			r.Cells = append(r.Cells, figure(v, col.digits))
+			r.Cells = append(r.Cells, col.cell(row, &e))
 		}
 		s.Rows = append(s.Rows, r)
 	}

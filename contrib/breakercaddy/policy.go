@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +19,9 @@ import (
 )
 
 // Policy is a selection policy: it leaves out the upstreams whose breakers
-// are not ready, and lets another policy choose among the rest. It only asks;
-// the handler's [Transport], which it needs, claims.
+// are not ready, and on a retry those that the request has tried, and lets
+// another policy choose among the rest. It only asks; the handler's
+// [Transport], which it needs, claims.
 //
 // If no upstream is ready, none is selected: the handler ends with 503, and
 // the response has a Retry-After, unless an operator holds every breaker open.
@@ -34,6 +36,8 @@ type Policy struct {
 	inner     reverseproxy.Selector
 	positions bool // inner goes by positions in the pool
 	transport *Transport
+	addresses map[string]string // of the upstreams that are known from the start, by dial text
+	tried     string            // the request's variable for what was tried
 }
 
 // CaddyModule is for Caddy.
@@ -47,6 +51,12 @@ func (p *Policy) Provision(ctx caddy.Context) error {
 	for _, m := range ctx.Modules() {
 		if h, ok := m.(*reverseproxy.Handler); ok {
 			p.transport, _ = h.Transport.(*Transport)
+			p.addresses = make(map[string]string, len(h.Upstreams))
+			for _, u := range h.Upstreams {
+				if !strings.Contains(u.Dial, "{") {
+					p.addresses[u.Dial] = addressOfDial(u.Dial)
+				}
+			}
 		}
 	}
 	if p.transport == nil {
@@ -64,6 +74,7 @@ func (p *Policy) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("breakercaddy: %T is no selection policy", mod)
 	}
 	p.inner = inner
+	p.tried = fmt.Sprintf("atomicbreaker.tried.%p", p)
 	_, p.positions = inner.(*reverseproxy.WeightedRoundRobinSelection)
 	return nil
 }
@@ -76,10 +87,36 @@ func (p *Policy) Select(pool reverseproxy.UpstreamPool, r *http.Request, w http.
 		return nil
 	}
 	untell(r, w)
+	tried, _ := caddyhttp.GetVar(r.Context(), p.tried).([]*reverseproxy.Upstream)
+	ready = without(ready, tried)
+	var u *reverseproxy.Upstream
 	if p.positions && len(ready) < len(pool) {
-		return p.selectByPosition(pool, ready, r, w)
+		u = p.selectByPosition(pool, ready, r, w)
+	} else {
+		u = p.inner.Select(ready, r, w)
 	}
-	return p.inner.Select(ready, r, w)
+	if u != nil {
+		caddyhttp.SetVar(r.Context(), p.tried, append(tried, u))
+	}
+	return u
+}
+
+// without leaves out what was tried, unless nothing else is there. Caddy asks
+// again only after a try that failed, and random policies would choose the same again.
+func without(ready reverseproxy.UpstreamPool, tried []*reverseproxy.Upstream) reverseproxy.UpstreamPool {
+	if len(tried) == 0 {
+		return ready
+	}
+	fresh := make(reverseproxy.UpstreamPool, 0, len(ready))
+	for _, u := range ready {
+		if !slices.Contains(tried, u) && u.Available() {
+			fresh = append(fresh, u)
+		}
+	}
+	if len(fresh) == 0 {
+		return ready
+	}
+	return fresh
 }
 
 // ready returns the upstreams whose breakers are ready, the pool itself if
@@ -111,7 +148,7 @@ func (p *Policy) ready(pool reverseproxy.UpstreamPool, r *http.Request) (ready r
 func (p *Policy) selectByPosition(pool, ready reverseproxy.UpstreamPool, r *http.Request, w http.ResponseWriter) *reverseproxy.Upstream {
 	for range 4 * len(pool) {
 		u := p.inner.Select(pool, r, w)
-		if u == nil || p.breaker(u, r).Ready() {
+		if u == nil || slices.Contains(ready, u) {
 			return u
 		}
 	}
@@ -125,17 +162,25 @@ func (p *Policy) selectByPosition(pool, ready reverseproxy.UpstreamPool, r *http
 
 // breaker returns the breaker that the transport will ask for an upstream.
 func (p *Policy) breaker(u *reverseproxy.Upstream, r *http.Request) *atomicbreaker.Breaker {
-	dial := u.Dial
-	if strings.Contains(dial, "{") {
+	addr, known := p.addresses[u.Dial]
+	if !known {
+		dial := u.Dial
 		if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
 			dial = repl.ReplaceAll(dial, "")
 		}
+		addr = addressOfDial(dial)
 	}
-	if addr, err := caddy.ParseNetworkAddress(dial); err == nil {
-		// As Caddy makes a DialInfo, whose text the transport goes by.
-		dial = caddy.JoinNetworkAddress(addr.Network, addr.Host, strconv.Itoa(int(addr.StartPort)))
+	return p.transport.set.breakers.Get(addr)
+}
+
+// addressOfDial writes an address as Caddy does in a DialInfo, by whose text
+// the transport chooses the breaker.
+func addressOfDial(dial string) string {
+	addr, err := caddy.ParseNetworkAddress(dial)
+	if err != nil {
+		return dial
 	}
-	return p.transport.set.breakers.Get(dial)
+	return caddy.JoinNetworkAddress(addr.Network, addr.Host, strconv.Itoa(int(addr.StartPort)))
 }
 
 // unknown is the wait for a breaker that an operator holds open.

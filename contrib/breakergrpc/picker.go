@@ -1,6 +1,7 @@
 package breakergrpc
 
 import (
+	"slices"
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
@@ -33,6 +34,10 @@ func (p *picker) claim(t *try) (*pickable, error) {
 	var err error
 	for range len(p.backends) {
 		b, ready := p.choose(turn)
+		if !ready && slices.ContainsFunc(p.coming, (*atomicbreaker.Breaker).Ready) {
+			// gRPC asks again when the connection is there, or is not to be had.
+			return nil, balancer.ErrNoSubConnAvailable
+		}
 		t.ticket, err = b.breaker.Acquire()
 		if err == nil {
 			return b, nil

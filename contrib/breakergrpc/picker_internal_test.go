@@ -127,3 +127,35 @@ func TestRefusalComesFromWhoIsReadyFirst(t *testing.T) {
 		t.Errorf("got %v, want the refusal of the one that is ready in 3 s", err)
 	}
 }
+
+// TestWaitsForAConnectionToComeOnlyIfItMayBeUsed: right after the start a
+// backend that fails may be the only one that is connected yet.
+func TestWaitsForAConnectionToComeOnlyIfItMayBeUsed(t *testing.T) {
+	open := atomicbreaker.MustNew(atomicbreaker.Config{})
+	open.Trip()
+	coming := atomicbreaker.MustNew(atomicbreaker.Config{})
+	p := &picker{backends: []pickable{{child{}, open}}, coming: []*atomicbreaker.Breaker{coming}}
+	if _, err := p.Pick(balancer.PickInfo{}); err != balancer.ErrNoSubConnAvailable || open.Snapshot().Refused() != 0 {
+		t.Errorf("got %v with a backend to come, want to wait", err)
+	}
+	coming.Trip()
+	if _, err := p.Pick(balancer.PickInfo{}); !atomicbreaker.Rejected(err) {
+		t.Errorf("got %v with an open backend to come, want a refusal", err)
+	}
+}
+
+// BenchmarkPick is a pick among three backends and its end.
+func BenchmarkPick(b *testing.B) {
+	p := &picker{}
+	for range 3 {
+		p.backends = append(p.backends, pickable{child{}, atomicbreaker.MustNew(atomicbreaker.Config{})})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := p.Pick(balancer.PickInfo{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Done(balancer.DoneInfo{BytesSent: true, BytesReceived: true})
+	}
+}

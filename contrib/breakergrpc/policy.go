@@ -41,8 +41,9 @@ func (b Backend) String() string { return b.Target + " " + b.Address }
 //
 // If no connected backend is ready, an RPC ends at once with Unavailable, also
 // one that waits for ready: an open breaker is an answer, not a connection
-// that is still to come. There is no limit on how many may be open. With no
-// backend connected, gRPC's own rules hold.
+// that is still to come. Only while another backend, whose breaker is ready, is being
+// connected does it wait for that. There is no limit on how many may be open.
+// With no backend connected, gRPC's own rules hold.
 //
 // The outcome of a try is that of the backend it went to, retries included.
 // A pick that was never sent, because the connection was lost in between, is
@@ -131,9 +132,12 @@ func (c *policyConn) UpdateState(s balancer.State) {
 func (c *policyConn) newPicker(children []endpointsharding.ChildState) *picker {
 	p := &picker{classify: c.policy.classify}
 	for _, child := range children {
-		if child.State.ConnectivityState == connectivity.Ready {
-			b := c.policy.breakers.Get(Backend{c.target, addressOf(child.Endpoint)})
+		b := c.policy.breakers.Get(Backend{c.target, addressOf(child.Endpoint)})
+		switch child.State.ConnectivityState {
+		case connectivity.Ready:
 			p.backends = append(p.backends, pickable{child.State.Picker, b})
+		case connectivity.Connecting, connectivity.Idle: // endpointsharding wakes the idle
+			p.coming = append(p.coming, b)
 		}
 	}
 	p.turn.Store(rand.Uint32()) // many clients must not begin with the same backend
@@ -156,6 +160,7 @@ func addressOf(e resolver.Endpoint) string {
 // picker picks among the backends that are connected.
 type picker struct {
 	backends []pickable
+	coming   []*atomicbreaker.Breaker // of those that are being connected
 	classify func(error) atomicbreaker.Outcome
 	turn     atomic.Uint32
 }

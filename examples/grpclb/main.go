@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
@@ -24,11 +25,11 @@ import (
 )
 
 // register makes the policy known to gRPC; once, when the program starts.
-func register() (*breakergrpc.Policy, error) {
+var register = sync.OnceValues(func() (*breakergrpc.Policy, error) {
 	return breakergrpc.RegisterPolicy("breaker_round_robin", breakergrpc.PolicyConfig{
 		Breakers: atomicbreaker.GroupConfig[breakergrpc.Backend]{Config: atomicbreaker.Config{ConsecutiveFailures: 3}},
 	})
-}
+})
 
 // ask makes n calls and writes how many were answered, and what each
 // server's breaker says.
