@@ -227,6 +227,8 @@ func (i *inventory) Stock(context.Context, string) (int, error) { i.calls++; ret
 
 func TestSampleOfTheREADME(t *testing.T) {
 	ctx, lastKnown := t.Context(), 3
+	client = inventory{}
+	b.Reset()
 
 	n, err := Stock(ctx, "4711")
 	if atomicbreaker.Rejected(err) {

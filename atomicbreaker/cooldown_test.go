@@ -77,6 +77,8 @@ func TestCooldownEndsAtItsVeryInstant(t *testing.T) {
 	for _, d := range []time.Duration{time.Millisecond, 500 * time.Millisecond, 7*time.Second + 1, 24 * time.Hour} {
 		b, manual := opened(t, Config{Cooldown: Cooldown{Min: d}})
 		manual.Advance(d - 1)
+		b.kick() // whatever wakes the worker
+		manual.Advance(0)
 		require.Equal(t, StateOpen, b.State())
 		refused(t, b, ErrOpen)
 		manual.Advance(1)
@@ -108,6 +110,25 @@ func TestJitterIsDrawnOncePerOpeningAndSpreadsBothWays(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestJitterIsDrawnOnceHoweverOftenAnOpeningIsTried(t *testing.T) {
+	drawn := 0
+	var between func()
+	b, _ := halfOpened(t, Config{Cooldown: Cooldown{Jitter: 0.5}, Rand: func() float64 {
+		drawn++
+		if f := between; f != nil {
+			between = nil
+			f()
+		}
+		return 0.5
+	}})
+	calls(t, b, 1, Success)
+	drawn, between = 0, func() { admitted(t, b) } // changes the word: the opening is tried again
+	b.Trip()
+	require.Equal(t, StateOpen, b.State())
+	require.Nil(t, between)
+	require.Equal(t, 1, drawn)
 }
 
 func TestRandIsNotAskedWhereJitterIsOff(t *testing.T) {

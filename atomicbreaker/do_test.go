@@ -280,6 +280,24 @@ func TestProbeOfDoEndsAtItsDeadline(t *testing.T) {
 	}
 }
 
+func TestProbeOfDoWhoseContextHasEndedIsAFailure(t *testing.T) {
+	for form, do := range doers {
+		b, manual := halfOpened(t, Config{Recovery: Recovery{Probes: 100, Successes: 90}})
+		got := delta(b, func() {
+			err := do(t.Context(), b, func(ctx context.Context) error {
+				for range 30 { // others show signs of life: nobody is given up after 30 s
+					calls(t, b, 1, Success)
+					manual.Advance(time.Second)
+				}
+				require.ErrorIs(t, ctx.Err(), context.Canceled)
+				return ctx.Err()
+			})
+			require.ErrorIs(t, err, context.Canceled, form)
+		})
+		require.Equal(t, counted{"succeeded": 30, "failed": 1}, got, "the caller's own context lives")
+	}
+}
+
 func TestProbeOfDoLeavesNoTimerBehind(t *testing.T) {
 	b, manual := halfOpened(t, Config{})
 	var held context.Context

@@ -83,6 +83,25 @@ func TestSettlingThatIsOvertakenIsLate(t *testing.T) {
 	}
 }
 
+func TestChangeThatComesWhileTheTimerIsBeingSetIsNotMissed(t *testing.T) {
+	// The worker reads the clock to see what is due and again to set the timer.
+	for skip := range 5 {
+		h := new(hooked)
+		b := madeOn(t, Config{Clock: h})
+		calls(t, b, 1, Success)
+		h.Advance(100 * time.Millisecond)
+		b.kick()
+		h.onNow(skip, b.Trip)
+		h.Advance(0)
+		h.hook = nil
+		b.Trip() // unless it was called
+		h.Advance(500*time.Millisecond - 1)
+		require.Equal(t, StateOpen, b.State(), "skip %d", skip)
+		h.Advance(1)
+		require.Equal(t, StateHalfOpen, b.State(), "skip %d", skip)
+	}
+}
+
 func TestTimeOpenIsExactWhateverComesBetween(t *testing.T) {
 	// The timer reads the clock a few times while it ends the cooldown. Once
 	// the breaker is half-open, a probe may come at any of them, fail, and

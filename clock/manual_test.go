@@ -150,7 +150,7 @@ func TestFarAwayTimerDoesNotOverflow(t *testing.T) {
 	m.Advance(1000 * time.Hour)
 	next, ok := m.Next()
 	require.True(t, ok)
-	require.EqualValues(t, 1<<63-1, next)
+	require.Equal(t, time.Duration(1<<63-1), next)
 	require.True(t, timer.Stop())
 }
 

@@ -148,6 +148,10 @@ func site(settings string, ups ...*upstream) string {
 		strings.Join(addrs, " "), settings)
 }
 
+// A real Caddy loads the modules from its configuration, and they work there.
+//
+// Field: S166, caddyserver/caddy commit a507a5bbc (2020-05-01; interface method misspelt for
+// months, no one noticed).
 func TestDeadUpstreamCausesNoUserErrors(t *testing.T) {
 	a, b, c := newUpstream(t), newUpstream(t), newUpstream(t)
 	c.kill()
@@ -198,6 +202,8 @@ func TestAllDeadIs503WithRetryAfterThenRecovers(t *testing.T) {
 
 // TestRetryGoesElsewhere: policies that choose at random, or always the same,
 // do not send a retry to the upstream that has just failed.
+//
+// Field: S172, samosa-ai-com/opencode-go-multi-auth#6 (2026-09-03).
 func TestRetryGoesElsewhere(t *testing.T) {
 	a, b, c := newUpstream(t), newUpstream(t), newUpstream(t)
 	a.kill()
@@ -270,6 +276,8 @@ func cut(w http.ResponseWriter, _ *http.Request) {
 }
 
 // TestClientsThatLeaveAreNotCharged: 20 of them abort while the proxy waits.
+//
+// Field: S174, caddyserver/caddy#3816 (2020-11-25).
 func TestClientsThatLeaveAreNotCharged(t *testing.T) {
 	u := newUpstream(t)
 	arrived := make(chan struct{}, 1)
@@ -335,6 +343,10 @@ func TestStateSurvivesReloads(t *testing.T) {
 	}
 }
 
+// Routes to one address share a breaker by its name or by equal settings; one
+// name with two settings is refused at load.
+//
+// Field: S168, caddyserver/caddy#7870 and #7916 (2026-08-12).
 func TestRoutesToOneAddress(t *testing.T) {
 	u := newUpstream(t)
 	routes := func(a, b string) string {

@@ -20,8 +20,8 @@
 //
 // # What is better
 //
-//   - There is no mutex. A refusal takes no lock and reads no clock but in the
-//     last second of Timeout; nor does an ordinary request far from the end of a bucket.
+//   - There is no mutex. Neither a refusal nor an ordinary request reads the
+//     clock, but for the last 20 ms before something is due.
 //   - ReadyToTrip, IsSuccessful, IsExcluded and OnStateChange run with nothing
 //     held: they may call the breaker. In the original that is a deadlock.
 //   - A second call of the function that Allow has returned does nothing. The

@@ -39,43 +39,49 @@ func TestRequestCountsInTheStateThatAdmittedIt(t *testing.T) {
 	})
 }
 
-// Between two edges nobody looks at the clock: the alarm tells when to.
+// Between two edges nobody looks at the clock: an alarm tells when to, and one
+// who looks too early sets another.
 func TestClockIsLookedAtNearEdgesOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		near := func(b *breaker) bool {
-			synctest.Wait()
-			return b.near.Load()
-		}
 		cb := NewCircuitBreaker[int](Settings{
-			Interval: 80 * time.Second, BucketPeriod: 8 * time.Second, Timeout: time.Minute,
+			Interval: 80 * time.Second, BucketPeriod: 8 * time.Second, Timeout: time.Hour,
 			ReadyToTrip: func(Counts) bool { return true },
 		})
+		near := func(want bool, left time.Duration) {
+			t.Helper()
+			synctest.Wait()
+			if got := cb.b.near.Load(); got != want {
+				t.Errorf("%v before an edge: looks at the clock: %v, want %v", left, got, want)
+			}
+		}
 		succeed := func() (int, error) { return 1, nil }
 		cb.Execute(succeed)
 		cb.Execute(succeed) // the core has been woken by the one before
 		for range 5 {
-			if near(&cb.b) {
-				t.Error("looks at the clock after an edge")
-			}
-			time.Sleep(7*time.Second - 1)
-			if near(&cb.b) {
-				t.Error("looks at the clock more than a second before an edge")
-			}
+			near(false, 8*time.Second)
+			time.Sleep(7*time.Second - time.Nanosecond)
+			near(false, time.Second+time.Nanosecond)
 			time.Sleep(time.Nanosecond)
-			if !near(&cb.b) {
-				t.Error("does not look at the clock a second before an edge")
-			}
-			time.Sleep(time.Second)
+			near(true, time.Second)
+			cb.State()
+			near(false, time.Second)
+			time.Sleep(875 * time.Millisecond)
+			near(true, 125*time.Millisecond)
+			cb.State()
+			near(false, 125*time.Millisecond)
+			time.Sleep(105 * time.Millisecond)
+			cb.State()
+			near(true, 20*time.Millisecond) // from here on for all
+			time.Sleep(20 * time.Millisecond)
 			cb.State()
 		}
 		cb.Execute(func() (int, error) { return 0, errGoexit })
 		cb.Execute(succeed) // is refused, and lets the core set its timer
-		if near(&cb.b) {
-			t.Error("looks at the clock at the beginning of the open state")
-		}
-		time.Sleep(59*time.Second + 1)
-		if !near(&cb.b) {
-			t.Error("does not look at the clock a second before the open state ends")
+		for left := time.Hour; left > 20*time.Minute; left -= 10 * time.Minute {
+			near(false, left)
+			time.Sleep(10 * time.Minute) // no alarm is set for longer
+			near(true, left-10*time.Minute)
+			cb.State()
 		}
 	})
 }

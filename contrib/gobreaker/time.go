@@ -13,17 +13,24 @@ import (
 //
 // A call need not look at the clock to know that it is not that one. Some time before
 // the next instant at which something is due an alarm goes off, and only then
-// do calls look. So edges are exact, though an alarm may be late. An idle
-// breaker has no alarm set.
+// does a call look. If there is still time it sets another alarm, nearer to the
+// instant. So edges are exact, though alarms may be late. One that nobody comes
+// after goes off once: an idle breaker has none.
 
-// slackShare of the time that is left, but at least minSlack and at most
-// maxSlack, is what an alarm may be late without harm. On a busy machine
-// callbacks have been 16 ms late.
 const (
+	// slackShare of the time that is left, but at least minSlack, is what an
+	// alarm may be late without harm. On a busy machine callbacks have been
+	// 16 ms late.
 	slackShare = 8
 	minSlack   = 20 * time.Millisecond
-	maxSlack   = time.Second
+
+	// longestAlarm is for how long an alarm may outlive a breaker that nobody
+	// holds any more. It costs a look at the clock each time.
+	longestAlarm = 10 * time.Minute
 )
+
+// slack is how long before an instant, so much from now, calls look at the clock.
+func slack(left time.Duration) time.Duration { return max(left/slackShare, minSlack) }
 
 // coreClock is the clock that the core is given.
 type coreClock struct{ b *breaker }
@@ -81,13 +88,12 @@ func (b *breaker) windFor(next time.Duration) {
 		return
 	}
 	left := next - b.clock.Now()
-	slack := min(max(left/slackShare, minSlack), maxSlack)
-	if left <= slack {
+	if left <= slack(left) {
 		b.near.Store(true)
 		return
 	}
 	b.near.Store(false)
-	b.alarm.Reset(left - slack)
+	b.alarm.Reset(min(left-slack(left), longestAlarm))
 }
 
 // present returns the frame after what is due has been done.
@@ -107,6 +113,9 @@ func (b *breaker) advance() {
 		now := b.clock.Now()
 		switch {
 		case now < next:
+			if left := next - now; left > slack(left) {
+				b.wind()
+			}
 			return
 		case now >= due:
 			if b.due.CompareAndSwap(int64(due), int64(never)) {

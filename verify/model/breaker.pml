@@ -54,28 +54,41 @@
 #define atCool   2
 #define atProbes 3
 
+#ifdef HALFOPEN
+int  word = pack(phaseHalfOpen, 0, 1, 0);
+#else
 int  word = pack(phaseClosed, 0, 0, 0);
+#endif
 int  evidence;
 byte fullMark;                /* markOf: the generation + 1 */
 byte waitOf;              /* the generation whose deadline is written */
 bool waitOver;            /* and whether it has passed */
 bool placeDue, timeoutDue, quietDue;   /* silence and the quiet tick */
 
-byte kicks;
+bool kicked;              /* kicks has changed since the worker read it */
 byte timer = never;
 byte timerOf;             /* the generation that the timer was set for */
 bool fired;
 byte probesFired;         /* how often time has passed in half-open */
 
 /* ghosts: what the checks know and the breaker does not */
-byte handed, counted, late, hung;
+byte unsettled;           /* tickets handed out and in no counter yet */
+bool hung;                /* one that nobody will settle */
 byte live;                /* probes of this generation whose place is not given back */
 bool succeeded, raised;   /* in this generation */
-bool ownOver;             /* the deadline of this opening has passed */
+bool working;             /* the worker is at it */
+bool pubOver, ownOver;    /* the deadline last written, and that of this opening, has passed */
 bool aliveGhost;          /* a success of this generation since its last cut */
 
-typedef Ticket { byte gen; byte cutNo; bool probe; bool out; bool settled };
-Ticket tickets[CALLERS];
+/* A ticket is local to its caller. The first caller's may be seen by another. */
+#ifdef TWICE
+byte sharedGen; bool sharedProbe, sharedOut, sharedSettled;
+#define share(id, yes) if :: id == 0 -> sharedGen = gen; sharedProbe = probe; sharedOut = yes; sharedSettled = false :: else fi
+#define first(id, won) if :: id == 0 -> won = !sharedSettled; sharedSettled = true :: else -> won = true fi
+#else
+#define share(id, yes) skip
+#define first(id, won) won = true
+#endif
 
 /* Who swaps the word checks it in the same step. */
 inline changed(w) {
@@ -93,8 +106,8 @@ inline check() {
 }
 
 inline kick() {
-	kicks++;
-	atomic { timer = asSoon; timerOf = generation(word) }
+	kicked = true;
+	atomic { timer = asSoon; timerOf = 0 }
 }
 
 /* trip opens the breaker if gen is still its generation. */
@@ -112,7 +125,7 @@ inline trip(gen, timedOut) {
 			/* publishOpening */
 			atomic {
 				if
-				:: waitOf == seen -> waitOf = generation(w) + 1; waitOver = false; ok = true
+				:: waitOf == seen -> waitOf = generation(w) + 1; waitOver = false; pubOver = false; ok = true
 				:: else -> ok = false
 				fi
 			}
@@ -122,7 +135,7 @@ inline trip(gen, timedOut) {
 					if
 					:: word == w ->
 						word = to(w, phaseOpen, 0); changed(w); check(); done = true;
-						ownOver = (waitOf == generation(word) && waitOver)
+						ownOver = pubOver
 					:: else -> ok = false
 					fi
 				}
@@ -130,21 +143,22 @@ inline trip(gen, timedOut) {
 			:: else
 			fi
 		fi
-	od
+	od;
+	atomic { seen = 0; w = 0; done = false }
 }
 
 inline giveUp() {
 	w = word;
 	if
-	:: phase(w) == phaseHalfOpen && inFlight(w) > 0 && timeoutDue -> g = generation(w); trip(g, true)
-	:: else
+	:: phase(w) == phaseHalfOpen && inFlight(w) > 0 && timeoutDue -> g = generation(w); trip(g, true); g = 0
+	:: else -> w = 0
 	fi
 }
 
 proctype caller(byte id) {
 	int w, next, e, e2;
-	byte n, seen, g, ticketCut, does;
-	bool ok, done, failed;
+	byte n, seen, g, gen, ticketCut, does;
+	bool probe, ok, done, failed;
 	do
 	:: n == CALLS -> break
 	:: n < CALLS ->
@@ -155,15 +169,14 @@ proctype caller(byte id) {
 		do
 		:: phase(w) == phaseClosed ->
 			atomic {
-				tickets[id].gen = generation(w); tickets[id].probe = false;
-				tickets[id].settled = false; tickets[id].out = true; handed++
+				gen = generation(w); probe = false; unsettled++; share(id, true)
 			}
 			ok = true; break
 		:: phase(w) == phaseOpen -> break
 		:: phase(w) == phaseHalfOpen && !(inFlight(w) < window(w)) -> fullMark = generation(w) + 1; break
 		:: phase(w) == phaseHalfOpen && inFlight(w) < window(w) ->
 			if
-			:: inFlight(w) == 0 -> atomic { placeDue = false; timeoutDue = false } /* heard */
+			:: inFlight(w) == 0 -> atomic { placeDue = false; timeoutDue = false; probesFired = 0 } /* heard */
 			:: else
 			fi;
 			ticketCut = cutOf(evidenceOf(evidence, generation(w)));
@@ -171,9 +184,8 @@ proctype caller(byte id) {
 				if
 				:: word == w ->
 					assert(inFlight(w) < window(w));
-					word = w + (1 << 2); live++; check(); ok = true;
-					tickets[id].gen = generation(w); tickets[id].probe = true; tickets[id].cutNo = ticketCut;
-					tickets[id].settled = false; tickets[id].out = true; handed++
+					word = w + (1 << 2); live++; probesFired = 0; check(); ok = true;
+					gen = generation(w); probe = true; unsettled++; share(id, true)
 				:: else -> ok = false; w = word
 				fi
 			}
@@ -182,6 +194,7 @@ proctype caller(byte id) {
 				next = w + (1 << 2);
 				if :: inFlight(next) >= window(next) -> fullMark = generation(w) + 1 :: else fi;
 				if :: inFlight(w) == 0 -> kick() :: else fi;
+				w = 0; next = 0;
 				break
 			:: else
 			fi
@@ -192,20 +205,22 @@ proctype caller(byte id) {
 			if
 			:: failed = false
 			:: failed = true
+#ifndef VERDICTS /* success and failure alone */
 			:: skip; goto cancelled
-			:: atomic { hung == 0 && !tickets[id].settled -> hung++; tickets[id].settled = true }; goto over
+			:: atomic { !hung -> hung = true; first(id, ok); if :: ok -> unsettled-- :: else fi }; goto over
+#endif
 			fi;
 			/* Report: first */
-			atomic { ok = !tickets[id].settled; tickets[id].settled = true }
+			atomic { first(id, ok) }
 			if :: !ok -> goto over :: else fi;
 			if
-			:: !tickets[id].probe ->
+			:: !probe ->
 				/* countClosed */
 				if
-				:: generation(word) != tickets[id].gen -> late++
+				:: generation(word) != gen -> unsettled--
 				:: else ->
-					counted++;
-					if :: failed -> g = tickets[id].gen; trip(g, false) :: else fi
+					unsettled--;
+					if :: failed -> g = gen; trip(g, false) :: else fi
 				fi;
 				goto over
 			:: else
@@ -217,14 +232,14 @@ proctype caller(byte id) {
 				e = evidence;                   /* E4: before the word */
 				w = word;
 				if
-				:: generation(w) != tickets[id].gen -> late++; goto over
+				:: generation(w) != gen -> unsettled--; goto over
 				:: else
 				fi;
 				/* judge */
 				e2 = evidenceOf(e, generation(w));
 				does = goOn;
 				if
-				:: cutOf(e2) != tickets[id].cutNo -> next = e; failed = true; does = 4 /* only the place */
+				:: cutOf(e2) != ticketCut -> next = e; failed = true; does = 4 /* only the place */
 				:: else ->
 					if
 					:: !failed ->
@@ -244,9 +259,9 @@ proctype caller(byte id) {
 				atomic {
 					if
 					:: evidence == e ->
-						evidence = next; ok = true;
+						evidence = next; ok = true; probesFired = 0;
 						if
-						:: generation(word) == tickets[id].gen ->
+						:: generation(word) == gen ->
 							if
 							:: !failed -> succeeded = true; aliveGhost = true
 							:: does == cut -> aliveGhost = false
@@ -259,17 +274,18 @@ proctype caller(byte id) {
 				}
 				if :: ok -> break :: else fi
 			od;
-			atomic { placeDue = false; timeoutDue = false } /* heard */
-			counted++;
+			e = 0; e2 = 0; w = 0; next = 0;
+			atomic { placeDue = false; timeoutDue = false; probesFired = 0 } /* heard */
+			unsettled--;
 			/* take */
 			if
-			:: does == reopen -> g = tickets[id].gen; trip(g, false)
+			:: does == reopen -> g = gen; trip(g, false)
 			:: else ->
 				do
 				:: true ->
 					w = word;
 					if
-					:: generation(w) != tickets[id].gen -> break
+					:: generation(w) != gen -> break
 					:: else
 					fi;
 					next = (does == cut -> (window(w) / 2 > 1 -> window(w) / 2 : 1) :
@@ -277,7 +293,7 @@ proctype caller(byte id) {
 					next = pack(phase(w), inFlight(w) - 1, next, generation(w));
 					atomic {
 						if
-						:: word == w -> word = next; live--; check(); ok = true
+						:: word == w -> assert(generation(w) == gen); word = next; live--; probesFired = 0; check(); ok = true
 						:: else -> ok = false
 						fi
 					}
@@ -286,11 +302,11 @@ proctype caller(byte id) {
 			fi;
 			goto over;
 cancelled:
-			atomic { ok = !tickets[id].settled; tickets[id].settled = true }
+			atomic { first(id, ok) }
 			if :: !ok -> goto over :: else fi;
 			if
-			:: !tickets[id].probe ->
-				if :: generation(word) != tickets[id].gen -> late++ :: else -> counted++ fi;
+			:: !probe ->
+				if :: generation(word) != gen -> unsettled-- :: else -> unsettled-- fi;
 				goto over
 			:: else
 			fi;
@@ -300,20 +316,20 @@ cancelled:
 			:: true ->
 				w = word;
 				if
-				:: generation(w) != tickets[id].gen -> late++; break
+				:: generation(w) != gen -> unsettled--; break
 				:: else
 				fi;
 				next = pack(phase(w), inFlight(w) - 1, window(w), generation(w));
 				atomic {
 					if
-					:: word == w -> word = next; live--; check(); counted++; ok = true
+					:: word == w -> assert(generation(w) == gen); word = next; live--; probesFired = 0; check(); unsettled--; ok = true
 					:: else -> ok = false
 					fi
 				}
 				if :: ok -> break :: else fi
 			od;
 over:
-			atomic { tickets[id].out = false; does = 0; next = 0; e = 0; e2 = 0; g = 0; w = 0; seen = 0; ticketCut = 0; failed = false; done = false }
+			atomic { share(id, false); gen = 0; probe = false; does = 0; next = 0; e = 0; e2 = 0; g = 0; w = 0; seen = 0; ticketCut = 0; failed = false; done = false }
 		fi
 	od
 }
@@ -350,6 +366,7 @@ proctype operator() {
 	fi
 }
 
+#ifdef TWICE
 /* A second settling of the first caller's ticket: Cancel, from elsewhere. */
 proctype twice() {
 	bool ok;
@@ -358,22 +375,20 @@ proctype twice() {
 	bool probe;
 end:
 	atomic {
-		tickets[0].out ->
-		gen = tickets[0].gen; probe = tickets[0].probe;
-		ok = !tickets[0].settled; tickets[0].settled = true
+		sharedOut -> gen = sharedGen; probe = sharedProbe; ok = !sharedSettled; sharedSettled = true
 	}
 	if
 	:: !ok
-	:: ok && !probe -> if :: generation(word) != gen -> late++ :: else -> counted++ fi
+	:: ok && !probe -> if :: generation(word) != gen -> unsettled-- :: else -> unsettled-- fi
 	:: ok && probe ->
 		do
 		:: true ->
 			w = word;
-			if :: generation(w) != gen -> late++; break :: else fi;
+			if :: generation(w) != gen -> unsettled--; break :: else fi;
 			next = pack(phase(w), inFlight(w) - 1, window(w), generation(w));
 			atomic {
 				if
-				:: word == w -> word = next; live--; check(); counted++; ok = false
+				:: word == w -> assert(generation(w) == gen); word = next; live--; probesFired = 0; check(); unsettled--; ok = false
 				:: else
 				fi
 			}
@@ -381,18 +396,19 @@ end:
 		od
 	fi
 }
+#endif
 
 /* onTimer, work, tickOpen and tickHalfOpen */
 proctype worker() {
 	int w, now, e;
-	byte k, next, seen, g;
+	byte next, seen, g;
 	bool ok, done, alive;
 end:
 	do
-	:: atomic { fired -> fired = false }
+	:: atomic { fired -> fired = false; working = true }
 		do
 		:: true ->
-			k = kicks;
+			kicked = false;             /* kicks := b.kicks.Load() */
 			/* work */
 			do
 			:: true ->
@@ -439,7 +455,13 @@ end:
 							if :: ok -> kick() :: else fi;
 							done = true
 						:: else ->
-							atomic { if :: fullMark == generation(now) + 1 -> fullMark = 0 :: else fi; quietDue = false }
+							atomic {
+								if
+								:: inFlight(now) < window(now) && fullMark == generation(now) + 1 -> fullMark = 0
+								:: else
+								fi;
+								quietDue = false
+							}
 						fi
 					:: else
 					fi;
@@ -470,13 +492,13 @@ end:
 				:: else
 				fi
 			od;
-			atomic { timer = next; timerOf = generation(now) }
+			atomic { timer = next; timerOf = (next == atCool -> generation(now) : 0); w = 0; now = 0; e = 0; seen = 0; g = 0; ok = false; done = false; alive = false }
 			if
-			:: kicks == k -> break
+			:: !kicked -> break
 			:: else
 			fi
 		od;
-		atomic { w = 0; now = 0; e = 0; k = 0; next = 0; seen = 0; g = 0; ok = false; done = false; alive = false }
+		atomic { next = 0; working = false }
 	od
 }
 
@@ -488,22 +510,20 @@ end:
 	:: atomic {
 		timer == atCool -> timer = never; fired = true;
 		if
-		:: waitOf == timerOf -> waitOver = true; ownOver = (waitOf == generation(word) -> true : ownOver)
+		:: waitOf == timerOf -> waitOver = true; pubOver = true; ownOver = (waitOf == generation(word) -> true : ownOver)
 		:: else
-		fi
+		fi;
+		timerOf = 0
 	}
-	:: atomic { phase(word) == phaseOpen && waitOf == generation(word) && !waitOver && timer != atCool -> waitOver = true; ownOver = true }
+	:: atomic { phase(word) == phaseOpen && waitOf == generation(word) && !waitOver && timer != atCool -> waitOver = true; pubOver = true; ownOver = true }
 	:: atomic {
-		timer == atProbes && probesFired < 2 -> timer = never; fired = true; probesFired++;
-		if
-		:: quietDue = true
-		:: placeDue = (inFlight(word) > 0)
-		:: quietDue = true; placeDue = (inFlight(word) > 0)
-		fi
+		timer == atProbes && probesFired == 0 -> timer = never; fired = true; probesFired = 1;
+		quietDue = true; placeDue = (inFlight(word) > 0)
 	}
-	:: atomic {
-		timer == atProbes && probesFired < 5 -> timer = never; fired = true; probesFired++;
-		quietDue = true; placeDue = (inFlight(word) > 0); timeoutDue = (inFlight(word) > 0)
+	:: atomic { /* as long as it takes */
+		timer == atProbes -> timer = never; fired = true; probesFired = (working -> probesFired : probesFired + 1);
+		quietDue = true; placeDue = (inFlight(word) > 0); timeoutDue = (inFlight(word) > 0);
+		assert(probesFired < 5)  /* nothing came of it, again and again */
 	}
 	od
 }
@@ -516,7 +536,7 @@ end:
 		assert(phase(word) != phaseOpen);
 		assert(phase(word) != phaseHalfOpen || inFlight(word) == 0);
 		assert(phase(word) != phaseHalfOpen || !aliveOf(evidenceOf(evidence, generation(word))));
-		assert(counted + late + hung == handed)
+		assert(unsettled == 0)
 	}
 }
 
@@ -524,8 +544,12 @@ init {
 	atomic {
 		byte i;
 		for (i : 0 .. CALLERS - 1) { run caller(i) }
+#ifdef OPERATOR
 		run operator();
+#endif
+#ifdef TWICE
 		run twice();
+#endif
 		run worker();
 		run time();
 		run rest()

@@ -62,7 +62,7 @@ func run(args []string, out io.Writer) error {
 	}
 	for _, section := range []func(io.Writer) error{
 		set.WriteTargets, set.WriteOurs, set.WriteOthers, set.WriteLosses,
-		set.WriteFloors, set.WriteCalls, set.WriteTails, set.WriteMemory, set.WriteStress,
+		set.WriteFloors, set.WriteCalls, set.WriteDropIn, set.WriteTails, set.WriteMemory, set.WriteStress,
 	} {
 		if err := section(out); err != nil {
 			return err
