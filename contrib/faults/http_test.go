@@ -34,7 +34,7 @@ func serveBytes(t *testing.T) string {
 		w.Header().Set("Content-Length", strconv.Itoa(n))
 		w.Write(make([]byte, n))
 	}))
-	t.Cleanup(s.Close)
+	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	return s.Listener.Addr().String()
 }
 
