@@ -35,7 +35,7 @@ var List = []Mutation{
 	m("G1", "the probe window is raised without silence", halfOpen,
 		"&& now >= silence(start, b.raisedAt, quiet, b.pace)", ""),
 	m("G1", "a failure widens the probe window", recovery,
-		"	if failed {\n		return r.failure(e)\n	}", "	if failed {\n		n, does := r.failure(e)\n		does.grow++\n		return n, does\n	}"),
+		"	if failed {\n		return r.failure(e, others)\n	}", "	if failed {\n		n, does := r.failure(e, others)\n		does.grow++\n		return n, does\n	}"),
 	m("G1", "probes that are given up keep the window's places", word,
 		"return pack(p, w.mode(), 0, window, w.generation()+1)", "return pack(p, w.mode(), w.inFlight(), window, w.generation()+1)"),
 
@@ -142,7 +142,7 @@ var List = []Mutation{
 	m("G8", "a listener's panic reaches the caller", announce,
 		"		if recover() == nil { // runtime.Goexit\n			go b.tell(b.telling.Load())\n		}", "		_ = 0"),
 	m("G8", "a listener's panic is not counted", announce,
-		"		b.panics.Add(1)\n", ""),
+		"		b.panics.Add(1)\n		if recover() == nil { // runtime.Goexit", "		if recover() == nil { // runtime.Goexit"),
 
 	m("G9", "the trip comes one call late", closed,
 		"c.Calls() >= uint64(b.cfg.MinimumCalls) && b.rateMet(c, k) != ReasonNone:", "c.Calls() > uint64(b.cfg.MinimumCalls) && b.rateMet(c, k) != ReasonNone:"),
@@ -206,9 +206,11 @@ var List = []Mutation{
 
 	m("recovery", "four net failures cut", recovery, "netFailures = 5", "netFailures = 4"),
 	m("recovery", "a success adds one place", recovery, "growth = 2", "growth = 1"),
-	m("recovery", "an unused window grows", recovery, "	if 2*used < window {", "	if 8*used < window {"),
+	m("recovery", "an unused window grows", recovery, "	if inUse*used < window {", "	if 8*used < window {"),
 	m("recovery", "a slow answer is as good as a fast one", recovery, "	case slow:\n		credit += creditSlow\n", ""),
-	m("recovery", "a cut leaves the window", recovery, "		window = w.window() / 2", "		window = w.window()"),
+	m("recovery", "a cut leaves the window", recovery, "		window = min(w.window(), e.others) * cutShare / cutWhole", "		window = w.window()"),
+	m("recovery", "a cut goes by the window, not by the probes", recovery,
+		"min(w.window(), e.others) * cutShare", "w.window() * cutShare"),
 	m("recovery", "it closes without having seen a success", halfOpen,
 		"	if alive && b.full.Load() != full {", "	if b.full.Load() != full {"),
 	m("recovery", "a full window is forgotten while it is full", halfOpen,
