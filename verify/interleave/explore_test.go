@@ -248,8 +248,8 @@ func TestEverySchedule(t *testing.T) {
 			if atomic.Steps == steps {
 				t.Fatal("no atomic operation passed through the scheduler: this is not an instrumented build")
 			}
-			t.Logf("explored: %d preemptions, %d schedules, %d operations, longest %d, %d distinct states, %v",
-				s.preemptions, stats.Schedules, stats.Steps, stats.Longest, len(seen), time.Since(began).Round(time.Millisecond))
+			t.Logf("explored %s: %d preemptions, %d schedules, %d operations, longest %d, %d distinct states, %v",
+				s.name, s.preemptions, stats.Schedules, stats.Steps, stats.Longest, len(seen), time.Since(began).Round(time.Millisecond))
 		})
 	}
 }

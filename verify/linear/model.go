@@ -89,7 +89,7 @@ type ticket struct {
 	gen  uint8
 	cut  uint8
 
-	others int16 // probes in flight when it was admitted
+	others int16 // of a probe: in flight when it was sent
 
 	// Of the settling that is under way.
 	used, window int16
@@ -355,13 +355,12 @@ func (s *state) take(t *ticket, at time.Duration, r rule) {
 }
 
 // back settles a ticket that says nothing.
-func (s *state) back(t *ticket, total *uint8, at time.Duration) {
+func (s *state) back(t *ticket, total *uint8) {
 	switch {
 	case t.part == bystander, t.gen == s.gen:
 		*total++
 		if t.part == probe { // its place
 			s.inFlight--
-			s.heard = max(s.heard, at)
 		}
 	default:
 		s.late++

@@ -157,7 +157,7 @@ inline giveUp() {
 
 proctype caller(byte id) {
 	int w, next, e, e2;
-	byte n, seen, g, gen, ticketCut, does;
+	byte n, seen, g, gen, ticketCut, others, does;
 	bool probe, ok, done, failed;
 	do
 	:: n == CALLS -> break
@@ -185,7 +185,7 @@ proctype caller(byte id) {
 				:: word == w ->
 					assert(inFlight(w) < window(w));
 					word = w + (1 << 2); live++; probesFired = 0; check(); ok = true;
-					gen = generation(w); probe = true; unsettled++; share(id, true)
+					gen = generation(w); probe = true; others = inFlight(w); unsettled++; share(id, true)
 				:: else -> ok = false; w = word
 				fi
 			}
@@ -244,7 +244,7 @@ proctype caller(byte id) {
 					if
 					:: !failed ->
 						next = packEvidence(generation(w), cutOf(e2), 1, (tallyOf(e2) > 0 -> tallyOf(e2) - 1 : 0));
-						does = (2 * inFlight(w) < window(w) -> 4 : goOn)
+						does = (3 * inFlight(w) < window(w) -> 4 : goOn)
 					:: failed && !aliveOf(e2) && cutOf(e2) == 0 -> next = e2; does = reopen
 					:: failed && (aliveOf(e2) || cutOf(e2) > 0) && tallyOf(e2) + 1 < NETFAILURES ->
 						next = e2 + 1; does = 4
@@ -288,8 +288,9 @@ proctype caller(byte id) {
 					:: generation(w) != gen -> break
 					:: else
 					fi;
-					next = (does == cut -> (window(w) / 2 > 1 -> window(w) / 2 : 1) :
+					next = (does == cut -> (others < window(w) -> others : window(w)) * 5 / 8 :
 						(does == goOn && !failed && window(w) < MAXWINDOW -> window(w) + 1 : window(w)));
+					next = (next < 1 -> 1 : next);
 					next = pack(phase(w), inFlight(w) - 1, next, generation(w));
 					atomic {
 						if
@@ -329,7 +330,7 @@ cancelled:
 				if :: ok -> break :: else fi
 			od;
 over:
-			atomic { share(id, false); gen = 0; probe = false; does = 0; next = 0; e = 0; e2 = 0; g = 0; w = 0; seen = 0; ticketCut = 0; failed = false; done = false }
+			atomic { share(id, false); gen = 0; probe = false; others = 0; does = 0; next = 0; e = 0; e2 = 0; g = 0; w = 0; seen = 0; ticketCut = 0; failed = false; done = false }
 		fi
 	od
 }

@@ -209,6 +209,8 @@ var List = []Mutation{
 	m("recovery", "an unused window grows", recovery, "	if inUse*used < window {", "	if 8*used < window {"),
 	m("recovery", "a slow answer is as good as a fast one", recovery, "	case slow:\n		credit += creditSlow\n", ""),
 	m("recovery", "a cut leaves the window", recovery, "		window = min(w.window(), e.others) * cutShare / cutWhole", "		window = w.window()"),
+	m("recovery", "a cut goes by the window, not by the probes", recovery,
+		"min(w.window(), e.others) * cutShare", "w.window() * cutShare"),
 	m("recovery", "it closes without having seen a success", halfOpen,
 		"	if alive && b.full.Load() != full {", "	if b.full.Load() != full {"),
 	m("recovery", "a full window is forgotten while it is full", halfOpen,
