@@ -4,7 +4,7 @@
 #
 # Each part may be run alone: bash verify/run.sh PART..., with the parts
 # histories, schedules, model, properties, fuzz, scenarios, soak, knobs,
-# platforms. See README.md.
+# dropin, platforms. See README.md.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -61,15 +61,20 @@ knobs() {
 	)
 }
 
+dropin() {
+	step 'the drop-in beside gobreaker, 100,000 random programs'
+	(cd .. && go test -count=1 ./contrib/gobreaker && go test -count=1 ./bench/peers/dropin -programs 100000)
+}
+
 platforms() {
 	step 'other processors'
 	bash platforms.sh short
 }
 
-for part in "${@:-histories schedules model properties fuzz scenarios soak knobs platforms}"; do
+for part in "${@:-histories schedules model properties fuzz scenarios soak knobs dropin platforms}"; do
 	for p in $part; do
 		case $p in
-		histories | schedules | model | properties | fuzz | scenarios | soak | knobs | platforms) "$p" ;;
+		histories | schedules | model | properties | fuzz | scenarios | soak | knobs | dropin | platforms) "$p" ;;
 		*)
 			echo "verify: no part is named '$p'; see the head of verify/run.sh" >&2
 			exit 2
