@@ -355,12 +355,13 @@ func (s *state) take(t *ticket, at time.Duration, r rule) {
 }
 
 // back settles a ticket that says nothing.
-func (s *state) back(t *ticket, total *uint8) {
+func (s *state) back(t *ticket, total *uint8, at time.Duration) {
 	switch {
 	case t.part == bystander, t.gen == s.gen:
 		*total++
 		if t.part == probe { // its place
 			s.inFlight--
+			s.heard = max(s.heard, at)
 		}
 	default:
 		s.late++
