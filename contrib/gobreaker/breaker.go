@@ -62,14 +62,15 @@ func (b *breaker) init(st Settings) {
 	b.core = atomicbreaker.MustNew(b.config())
 }
 
-// config is of a core that knows one rule, ReadyToTrip. Its own window is one
-// bucket that is as good as never moved.
+// config is of a core with one rule: a failure of the closed state trips. It is
+// told of those only that are to, see failed. Its own window is one bucket that
+// is as good as never moved.
 func (b *breaker) config() atomicbreaker.Config {
 	probes := int(min(max(b.settings.MaxRequests, 1), maxRequests))
 	return atomicbreaker.Config{
 		Window: longest, Buckets: 1,
 		FailureRate: atomicbreaker.Off, ConsecutiveFailures: atomicbreaker.Off,
-		ReadyToTrip: b.readyToTrip,
+		ReadyToTrip: func(atomicbreaker.Counts) bool { return true },
 		Cooldown: atomicbreaker.Cooldown{
 			Min: b.timing.timeout + 1, Max: b.timing.timeout + 1, Factor: 1, Jitter: atomicbreaker.Off,
 		},
@@ -81,13 +82,6 @@ func (b *breaker) config() atomicbreaker.Config {
 		OnTransition: b.onTransition,
 		Clock:        coreClock{b},
 	}
-}
-
-// readyToTrip is asked by the core after a failure in its closed state. By then the
-// window may have been cleared again.
-func (b *breaker) readyToTrip(atomicbreaker.Counts) bool {
-	c := b.counts()
-	return c.Requests > 0 && b.settings.ReadyToTrip(c)
 }
 
 func (b *breaker) onTransition(t atomicbreaker.Transition) {
@@ -190,8 +184,7 @@ func (b *breaker) classify(err error) atomicbreaker.Outcome {
 }
 
 // count counts an outcome in the frame of its admission, if the present one
-// still holds that one's bucket, and tells the core, which asks readyToTrip,
-// closes or opens.
+// still holds that one's bucket, and tells the core.
 func (b *breaker) count(p *pass, present *frame, outcome atomicbreaker.Outcome) {
 	if f := p.frame; present.holds(f) {
 		switch outcome {
@@ -203,6 +196,27 @@ func (b *breaker) count(p *pass, present *frame, outcome atomicbreaker.Outcome) 
 			f.now.exclusions.Add(1)
 		}
 	}
+	if outcome == atomicbreaker.Failure && p.frame.state == atomicbreaker.StateClosed {
+		b.failed(p)
+		return
+	}
+	b.tell(p, outcome)
+}
+
+// failed asks ReadyToTrip about a failure of the closed state. The core is told
+// of a failure only if that is to trip it: judging by its own counts, which are
+// of no use here, would cost more than all the rest. By now the window may have
+// been cleared again.
+func (b *breaker) failed(p *pass) {
+	told := atomicbreaker.Success // also if ReadyToTrip panics
+	defer func() { b.tell(p, told) }()
+	if c := b.counts(); c.Requests > 0 && b.settings.ReadyToTrip(c) {
+		told = atomicbreaker.Failure
+	}
+}
+
+// tell settles the ticket, on which the core may close or open.
+func (b *breaker) tell(p *pass, outcome atomicbreaker.Outcome) {
 	p.ticket.Report(outcome)
 	if b.core.State() != p.frame.state {
 		b.follow()
