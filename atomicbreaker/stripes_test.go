@@ -91,7 +91,7 @@ func TestTimeAloneNeverTripsOnManyStripes(t *testing.T) {
 
 // TestWakingAndANewGenerationUseOneStripeAgain: so that one goroutine's trips are exact.
 func TestWakingAndANewGenerationUseOneStripeAgain(t *testing.T) {
-	for _, c := range []Config{{}, {WindowCalls: 10}} {
+	for _, c := range []Config{{Stripes: 8}, {Stripes: 8, WindowCalls: 10}} {
 		b, manual := made(t, c)
 		calls(t, b, 1, Success)
 		stripesOf(t, b, 8)
