@@ -136,8 +136,8 @@ func (p *paper) report(t paperTicket, o Outcome) {
 
 func (p *paper) reportProbe(t paperTicket, o Outcome) {
 	slow := false
+	p.silentSince = p.now
 	if o != Ignored {
-		p.silentSince = p.now
 		if rtt := p.now - t.start; o == Success && t.cut == p.cut {
 			p.fastest = min(p.fastest, max(rtt, 1))
 			slow = rtt > 3*p.fastest
@@ -157,10 +157,10 @@ func (p *paper) reportProbe(t paperTicket, o Outcome) {
 
 func (p *paper) reportTrial(o Outcome) {
 	p.inf--
+	p.silentSince = p.now
 	if o == Ignored {
 		return
 	}
-	p.silentSince = p.now
 	if o == Success {
 		p.succeededProbes++
 	} else {
@@ -292,7 +292,7 @@ func TestRecoveryIsTheWrittenAlgorithm(t *testing.T) {
 			c.ConsecutiveFailures = 1
 			c.Cooldown.Jitter = Off
 			seen := make(map[string]int)
-			for seed := range uint64(60) {
+			for seed := range seeds(60) {
 				if err := walk(c, seed, seen); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}

@@ -111,7 +111,7 @@ func TestFieldStepBackMakesNoLatency(t *testing.T) {
 func TestFieldWanderingClockDoesNoHarm(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	steps := 1_000_000
-	if underRace() || testing.Short() {
+	if reduced() {
 		steps = 100_000
 	}
 	c := rateConfig()
@@ -228,6 +228,9 @@ func TestFieldOnlyTheClockReadsTheTime(t *testing.T) {
 				return err
 			}
 			files++
+			if filepath.Base(path) == "advice.go" {
+				return nil // rounds durations for a reader; knows no instant
+			}
 			set := token.NewFileSet()
 			file, err := parser.ParseFile(set, path, nil, 0)
 			if err != nil {

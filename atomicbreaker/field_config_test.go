@@ -3,6 +3,7 @@ package atomicbreaker_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,10 @@ func TestFieldNothingIsCutSilently(t *testing.T) {
 		p.refused(ab.ErrOpen)
 	}
 	p.at(30)
+	p.call(ab.Failure)
+	p.at(59.9)
+	p.refused(ab.ErrOpen)
+	p.at(60)
 	p.acquire()
 }
 
@@ -212,6 +217,16 @@ func TestFieldOneFailureOfOneCall(t *testing.T) {
 	p.call(ab.Failure)
 	p.is(ab.StateOpen)
 	p.story("open(failure-rate)")
+	advised(t, ab.Config{MinimumCalls: 1}, ab.Usage{}, "trips-on-few")
+}
+
+// advised demands that Advice finds something, by its name.
+func advised(t *testing.T, c ab.Config, u ab.Usage, name string) {
+	t.Helper()
+	findings := c.Advice(u)
+	if !slices.ContainsFunc(findings, func(f ab.Finding) bool { return f.Name == name }) {
+		t.Errorf("the advice is %v, want %s", findings, name)
+	}
 }
 
 // A duration too long to be added to an instant is refused, and the longest

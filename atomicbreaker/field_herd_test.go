@@ -3,6 +3,7 @@ package atomicbreaker_test
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -22,9 +23,13 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 		m := new(clock.Manual)
 		c := streakConfig()
 		c.Cooldown = ab.Cooldown{Min: 10 * time.Second, Max: 10 * time.Second, Factor: 1, Jitter: jitter}
-		c.Rand = rnd.Float64
-		for range 1000 {
+		draws := 0
+		c.Rand = func() float64 { draws++; return rnd.Float64() }
+		herd := make([]*patient, 1000)
+		defer runtime.KeepAlive(herd)
+		for i := range herd {
 			p := examineOn(t, m, c)
+			herd[i] = p
 			p.trip()
 			p.refused(ab.ErrOpen)
 			m.Advance(0) // the breaker sets its timer before the test does
@@ -34,6 +39,9 @@ func TestFieldJitterSpreadsTheHerd(t *testing.T) {
 			})
 		}
 		m.Advance(time.Minute)
+		if jitter != ab.Off && draws != 2000 { // each probe is given up, and its breaker opens once more
+			t.Errorf("%d draws for 2000 openings", draws)
+		}
 		return at
 	}
 	for _, at := range probes(ab.Off) {
@@ -103,21 +111,21 @@ func TestFieldOneLuckySuccessDoesNotClose(t *testing.T) {
 // Field: S109, traefik/traefik#3858 (2018-09-05), PR#8907 (2022-04-05): gradual recovery in
 // vulcand/oxy.
 func TestFieldClosingIsNoFlood(t *testing.T) {
-	flood := func(c ab.Config) (refusedAtFirst, before, after int) {
+	flood := func(c ab.Config, latency time.Duration) (refusedAtFirst, before, after int) {
 		p := examine(t, c)
 		p.trip()
 		admitted := map[time.Duration]int{} // per 100 ms
 		refused := map[time.Duration]int{}
 		const tenth = 100 * time.Millisecond
 		var closed time.Duration
-		for range 20_000 { // one call a millisecond, answered after 50 ms
+		for range 20_000 { // one call a millisecond
 			p.clock.Advance(time.Millisecond)
 			now := p.clock.Now()
 			ticket, err := p.Acquire()
 			switch {
 			case err == nil:
 				admitted[now/tenth]++
-				p.clock.AfterFunc(50*time.Millisecond, func() { ticket.Report(ab.Success) })
+				p.clock.AfterFunc(latency, func() { ticket.Report(ab.Success) })
 			case errors.Is(err, ab.ErrProbeLimit):
 				refused[now/tenth]++
 			case p.State() != ab.StateOpen:
@@ -139,15 +147,18 @@ func TestFieldClosingIsNoFlood(t *testing.T) {
 	}
 	c := streakConfig()
 	c.Recovery = ab.Recovery{}
-	refused, before, after := flood(c)
-	if refused < 50 {
-		t.Errorf("%d of 100 calls refused when the first probe went, want most", refused)
-	}
-	if before != 500 || after != 500 {
-		t.Errorf("%d calls admitted in the half second before the close and %d in that after it, want all 500", before, after)
+	for _, latency := range []time.Duration{50 * time.Millisecond, 400 * time.Millisecond} {
+		refused, before, after := flood(c, latency)
+		if refused < 50 {
+			t.Errorf("%v: %d of 100 calls refused when the first probe went, want most", latency, refused)
+		}
+		if before != 500 || after != 500 {
+			t.Errorf("%v: %d calls admitted in the half second before the close and %d in that after it, want all 500",
+				latency, before, after)
+		}
 	}
 	// The classic rule has no ramp, as documented: one success lets all in.
-	if _, before, after := flood(streakConfig()); before > 50 || after != 500 {
+	if _, before, after := flood(streakConfig(), 50*time.Millisecond); before > 50 || after != 500 {
 		t.Errorf("classic: %d admitted before the close and %d after it, want hardly any and all", before, after)
 	}
 }

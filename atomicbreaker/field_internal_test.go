@@ -209,8 +209,8 @@ func TestFieldAtomicsAreAligned(t *testing.T) {
 
 	// Tickets behind a bool, in whatever the user has, and many breakers.
 	type call struct {
-		retried bool
-		ticket  Ticket
+		_      bool
+		ticket Ticket
 	}
 	m := new(clock.Manual)
 	var inArray [3]call

@@ -13,20 +13,27 @@ import (
 //
 // Field: S023, sony/gobreaker#122 (2026-08-06).
 func TestFieldLateOutcomeShowsOnlyInItsCounter(t *testing.T) {
-	p := examine(t, streakConfig())
-	late := p.acquire()
-	p.calls(3, ab.Failure)
-	p.at(1)
-	before, told := p.Snapshot(), len(p.events())
-	if !late.Done(nil) {
-		t.Error("Done did not settle the late ticket")
-	}
-	before.Late++
-	if after := p.Snapshot(); after != before {
-		t.Errorf("the late outcome changed the snapshot to\n%+v, want\n%+v", after, before)
-	}
-	if len(p.events()) != told {
-		t.Error("the late outcome was announced")
+	for name, settle := range map[string]func(*ab.Ticket) bool{
+		"success":   func(late *ab.Ticket) bool { return late.Done(nil) },
+		"failure":   func(late *ab.Ticket) bool { return late.ReportAfter(ab.Failure, time.Hour) },
+		"ignored":   func(late *ab.Ticket) bool { return late.Report(ab.Ignored) },
+		"cancelled": (*ab.Ticket).Cancel,
+	} {
+		p := examine(t, streakConfig())
+		late := p.acquire()
+		p.calls(3, ab.Failure)
+		p.at(1)
+		before, told := p.Snapshot(), len(p.events())
+		if !settle(late) {
+			t.Errorf("%s: the late ticket was not settled", name)
+		}
+		before.Late++
+		if after := p.Snapshot(); after != before {
+			t.Errorf("%s: the late outcome changed the snapshot to\n%+v, want\n%+v", name, after, before)
+		}
+		if len(p.events()) != told {
+			t.Errorf("%s: the late outcome was announced", name)
+		}
 	}
 }
 

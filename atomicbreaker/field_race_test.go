@@ -21,7 +21,7 @@ import (
 // Field: S140, ahawkins/breaker#7 (2016-03-17).
 func TestFieldStateAndCountsAgree(t *testing.T) {
 	rounds := 1000
-	if underRace() {
+	if reduced() {
 		rounds = 100
 	}
 	p := examine(t, streakConfig())

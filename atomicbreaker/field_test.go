@@ -282,9 +282,9 @@ func wantFaults(t testing.TB, c ab.Config, texts ...string) {
 	}
 }
 
-// underRace reports whether the race detector is on, which makes calls ten
-// times slower.
-var underRace = sync.OnceValue(func() bool {
+// reduced reports whether to do less: the race detector, which is on, makes
+// calls ten times slower, or a short test was asked for.
+var reduced = sync.OnceValue(func() bool {
 	info, _ := debug.ReadBuildInfo()
-	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+	return testing.Short() || info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 })

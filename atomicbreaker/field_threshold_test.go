@@ -63,6 +63,7 @@ func TestFieldMinimumCountsWithinTheWindow(t *testing.T) {
 	}
 	p.is(ab.StateClosed)
 	p.rolling(40, 40)
+	advised(t, c, ab.Usage{Rate: 20}, "minimum-out-of-reach")
 }
 
 // The bucket that is being filled counts.
@@ -145,7 +146,7 @@ func TestFieldExactShareReachesTheRate(t *testing.T) {
 	}
 	exact(0.57, 57, 100)
 	for n := 1; n <= 200; n++ {
-		if underRace() && n > 50 && n%50 != 0 {
+		if reduced() && n > 50 && n%50 != 0 {
 			continue // nothing here is concurrent, and all of it takes half a minute
 		}
 		for k := 1; k <= n; k++ {

@@ -22,6 +22,19 @@ func TestFieldIdleBucketsLeaveTheWindow(t *testing.T) {
 	p.rolling(2, 1)
 	p.at(9.5)
 	p.rolling(1, 0)
+
+	for gap := range 100 { // however many go by
+		p := examine(t, countingConfig(5*time.Second, 5))
+		p.at(0.5)
+		p.call(ab.Failure)
+		p.at(0.5 + float64(gap))
+		p.call(ab.Success)
+		if gap < 5 {
+			p.rolling(2, 1)
+		} else {
+			p.rolling(1, 0)
+		}
+	}
 }
 
 // A history is calls at instants, in milliseconds.

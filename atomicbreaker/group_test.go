@@ -38,6 +38,11 @@ func call1(b *Breaker, o Outcome) bool {
 
 func (g *Group[K]) has(key K) bool { return g.table.Load().find(g.hasher.hash(key), key) != nil }
 
+// However many ask for a key at once, all get the same breaker, and no other is
+// kept.
+//
+// Field: S145, zeromicro/go-zero#112 (2020-09-30); cep21/circuit#159 (orphans of
+// failed duplicate creation).
 func TestGroupMakesOneBreakerPerKey(t *testing.T) {
 	const goroutines, keys = 64, 1000
 	var configured atomic.Int64
@@ -141,6 +146,11 @@ func TestGroupLookupSeesEveryKeyWhileItGrows(t *testing.T) {
 	}
 }
 
+// A group never keeps more breakers than it may, and an open one is not dropped for a
+// stranger.
+//
+// Field: S098, diegosouzapw/OmniRoute#4114 (2026-06-17: limit declared, never
+// applied); koala73/worldmonitor#1873; arumes31/uplarr#94.
 func TestGroupIsBoundedAndKeepsOpenBreakers(t *testing.T) {
 	g, m := newTestGroup(t, GroupConfig[string]{
 		Config:   Config{Cooldown: Cooldown{Min: time.Hour, Max: time.Hour}},
@@ -191,6 +201,10 @@ func TestGroupOverflowRefusesNobody(t *testing.T) {
 	}
 }
 
+// The longest idle goes first, by the clock of the group.
+//
+// Field: S096, resilience4j/resilience4j#734; cep21/circuit#159 (2026-08-18);
+// cep21/circuit#150.
 func TestGroupDropsTheLongestIdle(t *testing.T) {
 	for name, c := range map[string]Config{
 		"window of time":  {},
@@ -350,6 +364,10 @@ func TestGroupKeepsWhatIsInUse(t *testing.T) {
 	}
 }
 
+// A call under way settles on the breaker that was dropped, which is then collected.
+//
+// Field: S101, afex/hystrix-go#95 (2018-09-12), #81, #107; twitter/finagle commit
+// 2bfe36883 (2015-11-12); resilience4j/resilience4j#2243.
 func TestGroupDroppedBreakerSettlesItsTicketsAndIsCollected(t *testing.T) {
 	g, m := newTestGroup(t, GroupConfig[string]{Max: 1, IdleTime: time.Second})
 	dropped := func() weak.Pointer[Breaker] {

@@ -15,7 +15,7 @@ type probing struct {
 	evidence  atomic.Uint64
 	full      atomic.Uint64 // markOf the generation whose window was full since the last quiet tick
 	asked     atomic.Uint64 // markOf the generation that has admitted a probe
-	heard     atomic.Int64  // instant of the last verdict, or of the admission that found nobody in flight
+	heard     atomic.Int64  // instant of the last settling, or of the admission that found nobody in flight
 	fastest   tagged        // latency of the fastest success, in nanoseconds
 	calls     tagged        // the counts of this episode
 	failures  tagged
@@ -214,6 +214,7 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 			break
 		}
 	}
+	raise(&b.heard, int64(now)) // no evidence of health, but none of a hung probe either
 	b.ring.Count(counter)
 	if counter == countIgnored {
 		latency := max(now-t.start, 0)
@@ -223,7 +224,8 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 }
 
 // silentSince is where silence is counted from: entering half-open, the last
-// verdict, or the admission that found nobody in flight, whichever is last.
+// probe that was settled, or the admission that found nobody in flight,
+// whichever is last.
 // [E5 observe] Read after the word that shows somebody in flight.
 func (b *Breaker) silentSince() time.Duration {
 	return time.Duration(max(b.since.Load(), b.heard.Load()))

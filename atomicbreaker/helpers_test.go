@@ -2,6 +2,9 @@ package atomicbreaker
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -64,15 +67,17 @@ func tripAfter(n int) Config {
 	return Config{ConsecutiveFailures: n, FailureRate: Off}
 }
 
-// opened trips a breaker by one failure and returns it open.
+// opened returns a breaker that failures have opened just now; by one failure,
+// unless the configuration says otherwise.
 func opened(t testing.TB, c Config) (*Breaker, *clock.Manual) {
 	t.Helper()
 	if c.ConsecutiveFailures == 0 {
 		c.ConsecutiveFailures = 1
 	}
 	b, manual := made(t, c)
-	calls(t, b, c.ConsecutiveFailures, Failure)
-	require.Equal(t, StateOpen, b.State())
+	for b.State() == StateClosed {
+		calls(t, b, 1, Failure)
+	}
 	manual.Advance(0)
 	return b, manual
 }
@@ -162,4 +167,39 @@ func together(n int, f func(i int)) {
 	ready.Wait()
 	close(start)
 	done.Wait()
+}
+
+// tagsIn returns the digits that follow a prefix in the sources of a
+// directory, of its tests or of the rest.
+func tagsIn(t testing.TB, dir, prefix string, tests bool) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	tags := make(map[string]bool)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") != tests {
+			continue
+		}
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for rest := string(source); ; {
+			var found bool
+			_, rest, found = strings.Cut(rest, prefix)
+			if !found {
+				break
+			}
+			if rest[0] >= '0' && rest[0] <= '9' {
+				tags[rest[:1]] = true
+			}
+		}
+	}
+	return tags
+}
+
+// seeds returns how many random runs a test of one goroutine makes.
+func seeds(n uint64) uint64 {
+	if underRace {
+		return max(n/10, 1)
+	}
+	return n
 }

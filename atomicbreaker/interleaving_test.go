@@ -47,6 +47,61 @@ func TestWhoLosesTheRaceToOpenDoesNotLengthenTheCooldown(t *testing.T) {
 	}
 }
 
+func TestAdmissionThatIsOvertakenTakesNoPlaceTwice(t *testing.T) {
+	h := new(hooked)
+	b := madeOn(t, Config{Clock: h, ConsecutiveFailures: 1})
+	calls(t, b, 1, Failure)
+	h.Advance(500 * time.Millisecond)
+	var other *Ticket
+	h.onNow(0, func() { other = admitted(t, b) })
+	refused(t, b, ErrProbeLimit) // it saw the place free, and lost it
+	require.Equal(t, inWindow{1, 1}, windowShown(b))
+
+	require.True(t, other.Report(Success))
+	h.onNow(0, func() { b.Trip() })
+	refused(t, b, ErrOpen) // nor is a probe of a half-open that is over
+	require.Zero(t, windowShown(b).inFlight)
+}
+
+func TestSettlingThatIsOvertakenIsLate(t *testing.T) {
+	for name, settle := range settlings {
+		h := new(hooked)
+		b := madeOn(t, Config{Clock: h, ConsecutiveFailures: 1})
+		calls(t, b, 1, Failure)
+		h.Advance(500 * time.Millisecond)
+		probe := admitted(t, b)
+		h.onNow(0, func() {
+			b.Reset()
+			b.Trip()
+			h.Advance(500 * time.Millisecond)
+			admitted(t, b)
+		})
+		require.True(t, settle(probe), name)
+		s := b.Snapshot()
+		require.Equal(t, []any{StateHalfOpen, 1, uint64(1)}, []any{s.State, s.ProbesInFlight, s.Late}, name)
+		require.Equal(t, evidence{generation: s.Generation}, evidenceOf(b.evidence.Load(), s.Generation))
+	}
+}
+
+func TestChangeThatComesWhileTheTimerIsBeingSetIsNotMissed(t *testing.T) {
+	// The worker reads the clock to see what is due and again to set the timer.
+	for skip := range 5 {
+		h := new(hooked)
+		b := madeOn(t, Config{Clock: h})
+		calls(t, b, 1, Success)
+		h.Advance(100 * time.Millisecond)
+		b.kick()
+		h.onNow(skip, b.Trip)
+		h.Advance(0)
+		h.hook = nil
+		b.Trip() // unless it was called
+		h.Advance(500*time.Millisecond - 1)
+		require.Equal(t, StateOpen, b.State(), "skip %d", skip)
+		h.Advance(1)
+		require.Equal(t, StateHalfOpen, b.State(), "skip %d", skip)
+	}
+}
+
 func TestTimeOpenIsExactWhateverComesBetween(t *testing.T) {
 	// The timer reads the clock a few times while it ends the cooldown. Once
 	// the breaker is half-open, a probe may come at any of them, fail, and

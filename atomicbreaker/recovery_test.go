@@ -80,7 +80,8 @@ func TestJudgeIsTheWrittenAlgorithm(t *testing.T) {
 		}
 	}
 	cases := 0
-	for _, weight := range []int{1, 5, 8, 14, 15} {
+	weights := []int{1, 5, 8, 14, 15}
+	for _, weight := range weights[:seeds(5)] {
 		rule := recovery{weight: int16(weight)}
 		for tally := range 5 * (16 - weight) {
 			for _, credit := range []int{0, 7, 8, 55, 56, 63} {

@@ -46,7 +46,7 @@ func TestStreakIsNeverEarlyAndLateByItsBoundOnly(t *testing.T) {
 	for _, stripes := range []int{1, 2, 4, 8, 32} {
 		for _, limit := range []int{1, 2, 3, 4, 20} {
 			latest := 0
-			for seed := range uint64(20) {
+			for seed := range seeds(20) {
 				b, _ := made(t, Config{ConsecutiveFailures: limit, FailureRate: Off, Stripes: 32})
 				places := stripesOf(t, b, stripes)
 				random := rand.New(rand.NewPCG(seed, 3))

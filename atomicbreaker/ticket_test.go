@@ -13,18 +13,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inside is everything that a breaker goes by, in words, late outcomes left
-// out.
+// inside is everything that a breaker goes by and shows, in words, late
+// outcomes left out.
 func inside(b *Breaker) string {
+	hidden := hidden(b)
 	s := b.Snapshot()
 	s.Late = 0
+	return fmt.Sprintf("%s\n%+v", hidden, s)
+}
+
+// hidden is what a breaker goes by, read without asking it.
+func hidden(b *Breaker) string {
 	e := b.ring.Epoch()
-	return fmt.Sprintf("%+v\nword %x evidence %x full %x asked %x heard %d fastest %x calls %x %x %x\n"+
-		"since %d tripped %d opened %d cool from %d cool %x wait %x streak %x epoch %x kicks %d",
-		s, b.word.Load(), b.evidence.Load(), b.full.Load(), b.asked.Load(), b.heard.Load(), b.fastest.v.Load(),
+	return fmt.Sprintf("word %x evidence %x full %x asked %x heard %d fastest %x calls %x %x %x\n"+
+		"since %d tripped %d opened %d cool from %d cool %x wait %x streak %x epoch %x kicks %d turned %d counted %v",
+		b.word.Load(), b.evidence.Load(), b.full.Load(), b.asked.Load(), b.heard.Load(), b.fastest.v.Load(),
 		b.calls.v.Load(), b.failures.v.Load(), b.slow.v.Load(),
 		b.since.Load(), b.trippedAt.Load(), b.openedAt.Load(), b.coolFrom.Load(), b.cool.v.Load(), b.wait.v.Load(),
-		b.streak.v.Load(), e, b.kicks.Load())
+		b.streak.v.Load(), e, b.kicks.Load(), b.turned.Load(), b.ring.Totals())
 }
 
 // settlings are all ways to settle a ticket.
@@ -185,11 +191,14 @@ func TestTicketIsSettledOnceByManyGoroutines(t *testing.T) {
 		for _, b := range []*Breaker{b, half} {
 			ticket := admitted(t, b)
 			var won atomic.Int64
-			together(4, func(i int) {
-				if ways[(round+i)%len(ways)](ticket) {
-					won.Add(1)
+			settle := func(i int) func() {
+				return func() {
+					if ways[(round+i)%len(ways)](ticket) {
+						won.Add(1)
+					}
 				}
-			})
+			}
+			race(round, settle(0), settle(1), settle(2))
 			require.Equal(t, int64(1), won.Load())
 			if b == half {
 				b.Reset()

@@ -82,8 +82,13 @@ func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wa
 	}
 	raise(&b.coolFrom, int64(now))
 	length := b.cooldown(w, now, cool)
-	return b.cool.v.CompareAndSwap(cool, tag(gen, uint64(length))) &&
-		b.wait.v.CompareAndSwap(wait, tag(gen, uint64(draw.spread(length, after))))
+	spread := uint64(draw.spread(length, after))
+	if w.generation() != gen && sameGeneration(wait, gen) {
+		// Of another who tries, and may have opened since: his server's
+		// Retry-After is not to be undone.
+		spread = max(spread, wait&taggedMax)
+	}
+	return b.cool.v.CompareAndSwap(cool, tag(gen, uint64(length))) && b.wait.v.CompareAndSwap(wait, tag(gen, spread))
 }
 
 // publishForcing writes what the next reopening goes by if the breaker is

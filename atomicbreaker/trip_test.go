@@ -107,7 +107,7 @@ func TestTripIsExact(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tripped := make(map[Reason]int)
-			for seed := range uint64(12) {
+			for seed := range seeds(12) {
 				if err := runAgainstNaive(c, seed, tripped); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
@@ -252,7 +252,7 @@ func TestTimeAloneNeverTrips(t *testing.T) {
 }
 
 func TestKOfNTripsAtTheKthForTheRateKOverN(t *testing.T) {
-	for n := 1; n <= 120; n++ {
+	for n := 1; n <= int(seeds(120)); n++ {
 		for k := 1; k <= n; k++ {
 			b, _ := made(t, Config{
 				WindowCalls: n, MinimumCalls: n, FailureRate: float64(k) / float64(n), ConsecutiveFailures: Off,

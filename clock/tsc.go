@@ -40,8 +40,9 @@ type tsc struct {
 }
 
 // Now multiplies in 128 bits: in 64 the product would overflow within an hour.
+// Just after the epoch another processor's counter may still be before it.
 func (t tsc) Now() time.Duration {
-	hi, lo := bits.Mul64(uint64(hrtime.TSC()-t.epoch), t.scale)
+	hi, lo := bits.Mul64(uint64(max(hrtime.TSC()-t.epoch, 0)), t.scale)
 	return time.Duration(hi<<32 | lo>>32)
 }
 

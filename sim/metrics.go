@@ -45,6 +45,15 @@ func (m *Metrics) fields() []struct {
 	}
 }
 
+// MetricNames lists the names of all figures, in order.
+func MetricNames() []string {
+	var names []string
+	for _, f := range new(Metrics).fields() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 // Get returns a figure by name and whether there is one of that name.
 func (m Metrics) Get(name string) (float64, bool) {
 	for _, f := range m.fields() {

@@ -70,8 +70,8 @@ func play(sc *Scenario, c Contender, number uint64, t Time, trace func(traceLine
 	r.begin()
 	for {
 		e, ok := r.agenda.next()
-		if !ok || e.at > sc.Length {
-			break
+		if !ok || e.at > sc.Length || e.at == sc.Length && e.kind != secondEnds {
+			break // the run is a half-open interval, like its seconds
 		}
 		if e.at > r.now {
 			r.advance(e.at - r.now)

@@ -89,6 +89,7 @@ func (m *machine) settleProbe(c claim, e ending, slow bool, floor, now time.Dura
 	used := p.inFlight
 	p.inFlight--
 	latency := max(now-c.start, 0)
+	p.silence, p.waited = now, now
 	switch e {
 	case cancelled:
 		m.schedule()
@@ -103,7 +104,6 @@ func (m *machine) settleProbe(c claim, e ending, slow bool, floor, now time.Dura
 		m.totals.lastProbe = atomicbreaker.LastProbe{Settled: true, Outcome: atomicbreaker.Failure, Latency: latency}
 	}
 	count(&p.counts, e == failed, slow)
-	p.silence, p.waited = now, now
 
 	good := e == succeeded && !slow
 	switch {

@@ -358,13 +358,15 @@ func TestOutcomeEndsTheSilence(t *testing.T) {
 	})
 }
 
-func TestNeutralOutcomeIsNoEndOfTheSilence(t *testing.T) {
+func TestNeutralOutcomeEndsTheSilenceToo(t *testing.T) {
 	each(t, config{}, func(t *testing.T, r *rig) {
 		r.probing()
 		r.succeed(1)
 		r.flight(2, 900*ms)
 		r.report(1, atomicbreaker.Ignored)
-		r.flight(1, 100*ms)
+		r.flight(1, time.Second-1)
+		r.window(3, 3)
+		r.clock.Advance(1)
 		r.window(4, 3)
 	})
 }

@@ -156,7 +156,7 @@ func (s Subject) Version() string {
 func Subjects() []Subject {
 	var all []Subject
 	for _, of := range []func() []Subject{
-		ours, twins, gobreakers, failsafes, cep21s, mercaris, hystrixes, rubyists, eapaches,
+		ours, twins, gobreakers, dropins, failsafes, cep21s, mercaris, hystrixes, rubyists, eapaches,
 		gozeros, aegises, sentinels, oxies, bytedances, autobreakers,
 	} {
 		all = append(all, of()...)

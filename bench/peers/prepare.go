@@ -14,6 +14,12 @@ type Prepared struct {
 	Close    func()
 }
 
+func (p Prepared) close() {
+	if p.Close != nil {
+		p.Close()
+	}
+}
+
 // Prepare builds the subject and brings it into the state of the row. The error
 // wraps ErrLacks if the subject cannot do the row.
 func (s Subject) Prepare(row Row) (Prepared, error) {

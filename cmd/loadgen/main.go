@@ -21,6 +21,7 @@ type command struct {
 	name    string
 	summary string // one line for the list of commands
 	about   string // what -h teaches before it lists the flags
+	onCall  bool   // only by its name: loadgen without a command leaves it out
 
 	// declare registers the command's flags and returns the job that they set up.
 	declare func(*flag.FlagSet) job
@@ -36,9 +37,9 @@ type job interface {
 	run(ctx context.Context, r *report) error
 }
 
-// commands are listed in -h in this order, and run in this order when loadgen
-// is called with no command.
-var commands = []command{failfastCommand, drillCommand}
+// commands are listed in -h in this order, and run in this order, but those on
+// call, when loadgen is called with no command.
+var commands = []command{failfastCommand, drillCommand, simCommand, adviseCommand}
 
 const (
 	exitOK     = 0
@@ -147,7 +148,9 @@ func all() command {
 		declare: func(*flag.FlagSet) job {
 			var jobs allJobs
 			for _, c := range commands {
-				jobs = append(jobs, c.declare(flag.NewFlagSet(c.name, flag.ContinueOnError)))
+				if !c.onCall {
+					jobs = append(jobs, c.declare(flag.NewFlagSet(c.name, flag.ContinueOnError)))
+				}
 			}
 			return jobs
 		},
@@ -157,7 +160,7 @@ func all() command {
 const aboutAll = `
 loadgen puts a circuit breaker under load on this machine and judges it.
 
-  loadgen [-json FILE]           both commands below with their defaults, about 20 s
+  loadgen [-json FILE]           the first two with their defaults, about 20 s
   loadgen COMMAND [flags]        one of them; COMMAND -h tells more
 
 Commands:

@@ -40,6 +40,9 @@ func TestBadUsageIsOneLineAndExit2(t *testing.T) {
 		{"drill -after 1s", []string{"-after is 1s, too short to see the breaker recover"}},
 		{"drill -target localhost:80", []string{"-target", "want a URL such as"}},
 		{"drill -target http://127.0.0.1/ -capacity 5", []string{"-capacity cannot be set for a -target"}},
+		{"sim -seeds 0 -scenario 99 -against nobody", []string{"-seeds is 0, want 1 to 99", `-scenario "99" is unknown`, `-against "nobody" is unknown`, "loadgen sim -list"}},
+		{"sim -seeds 7", []string{"-seeds is 7", "-seed"}},
+		{"advise -rate -1 -timeout 25h -queue -2 -probes 5000", []string{"-rate is -1, want 0 to 1e9", "-timeout is 25h0m0s", "-queue is -2", "Recovery.Probes is 5000"}},
 		{"failfast -goroutines -1 -duration 1ms", []string{"-goroutines is -1, want 1 to 10000", "-duration is 1ms, want 500ms to 10m"}},
 	} {
 		code, stdout, stderr := loadgen(strings.Fields(c.args)...)
@@ -72,7 +75,9 @@ func TestHelpTeachesAndExits0(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"-h", []string{"failfast", "drill", "exit status", "-json FILE"}},
+		{"-h", []string{"failfast", "drill", "sim", "advise", "exit status", "-json FILE"}},
+		{"sim -h", []string{"-scenario", "-against", "-html FILE", "-seeds N", "oracle", "never"}},
+		{"advise -h", []string{"-capacity N", "-rate N", "-timeout", "The question to ask"}},
 		{"help", []string{"failfast", "drill"}},
 		{"failfast -h", []string{"-goroutines N", "-duration", "-json FILE", "held up"}},
 		{"drill -help", []string{"-rate N", "-fault", "-target URL", "-seed", "verdicts", "(default 4s)"}},

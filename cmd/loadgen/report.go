@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,13 +15,14 @@ import (
 )
 
 // check is one figure that was measured, and the verdict on it. Its name is
-// stable. Limit is the most that Value may be; without one the check is there
-// for information and passes.
+// stable. Limit is the most that Value may be, unless Bound says otherwise;
+// without one the check is there for information and passes.
 type check struct {
 	Name  string   `json:"name"`
 	Value float64  `json:"value"`
 	Unit  string   `json:"unit"`
 	Limit *float64 `json:"limit,omitempty"`
+	Bound string   `json:"bound,omitempty"` // "at least" or "exactly"; empty is at most
 	Pass  bool     `json:"pass"`
 }
 
@@ -29,18 +31,25 @@ type report struct {
 	console *console
 	started time.Time
 	file    reportFile
+
+	// reproducible reports are the same whenever and wherever they are made:
+	// nothing in them tells of time or machine. Of their checks, which are many,
+	// only those that failed are printed.
+	reproducible bool
 }
 
 // reportFile is the JSON form.
 type reportFile struct {
 	Command  string         `json:"command"`
-	Started  string         `json:"started"` // RFC 3339
-	TookS    float64        `json:"took_s"`
+	Started  string         `json:"started,omitempty"` // RFC 3339
+	TookS    float64        `json:"took_s,omitempty"`
 	Pass     bool           `json:"pass"`
-	Machine  machine        `json:"machine"`
+	Machine  *machine       `json:"machine,omitempty"`
 	Checks   []check        `json:"checks"`
 	Failfast *failfastFacts `json:"failfast,omitempty"`
 	Drill    *drillFacts    `json:"drill,omitempty"`
+	Sim      *simFacts      `json:"sim,omitempty"`
+	Advice   *adviceFacts   `json:"advice,omitempty"`
 }
 
 type machine struct {
@@ -58,7 +67,7 @@ func newReport(c *console, args []string) *report {
 	return &report{console: c, started: now, file: reportFile{
 		Command: strings.Join(args, " "),
 		Started: now.UTC().Format(time.RFC3339),
-		Machine: machine{
+		Machine: &machine{
 			Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuid.CPU.BrandName,
 			Cores: runtime.NumCPU(), GoMaxProcs: runtime.GOMAXPROCS(0), Timer: newStopwatch().name,
 		},
@@ -70,6 +79,15 @@ func newReport(c *console, args []string) *report {
 func (r *report) atMost(name string, value float64, unit string, limit float64) {
 	r.file.Checks = append(r.file.Checks, check{Name: name, Value: value, Unit: unit, Limit: &limit, Pass: value <= limit})
 }
+
+// reproduce makes the report one that is the same whenever and wherever it is made.
+func (r *report) reproduce() {
+	r.reproducible = true
+	r.file.Started, r.file.Machine = "", nil
+}
+
+// add adds a check that was judged elsewhere.
+func (r *report) add(c check) { r.file.Checks = append(r.file.Checks, c) }
 
 // fail adds a check that fails whatever its value: what it measures did not
 // happen.
@@ -93,6 +111,9 @@ func (r *report) passed() bool {
 
 // printVerdict prints the checks as a table and the sum of them in a line.
 func (r *report) printVerdict() {
+	if len(r.file.Checks) == 0 {
+		return
+	}
 	failed, judged, width := 0, 0, 0
 	for _, c := range r.file.Checks {
 		width = max(width, len(c.Name))
@@ -102,21 +123,26 @@ func (r *report) printVerdict() {
 		word, limit := "", ""
 		if c.Limit != nil {
 			judged++
-			word, limit = "pass", "at most "+number(*c.Limit)
+			word, limit = "pass", cmp.Or(c.Bound, "at most")+" "+number(*c.Limit)
 		}
 		if !c.Pass {
 			failed++
 			word = "FAIL"
+		} else if r.reproducible {
+			continue
 		}
 		line := fmt.Sprintf("%4s  %-*s  %12s %-8s  %s", word, width, c.Name, number(c.Value), c.Unit, limit)
 		r.console.printf("%s\n", strings.TrimRight(line, " "))
 	}
-	took := time.Since(r.started).Round(100 * time.Millisecond)
+	took := fmt.Sprintf(", in %v", time.Since(r.started).Round(100*time.Millisecond))
+	if r.reproducible {
+		took = ""
+	}
 	if failed > 0 {
-		r.console.printf("\n%d of %d verdicts FAILED, in %v\n", failed, judged, took)
+		r.console.printf("\n%d of %d verdicts FAILED%s\n", failed, judged, took)
 		return
 	}
-	r.console.printf("\n%d of %d verdicts passed, in %v\n", judged, judged, took)
+	r.console.printf("\n%d of %d verdicts passed%s\n", judged, judged, took)
 }
 
 // writeJSON writes the report to a file, to stdout for "-", or not at all for
@@ -125,7 +151,9 @@ func (r *report) writeJSON(name string, stdout io.Writer) error {
 	if name == "" {
 		return nil
 	}
-	r.file.TookS = time.Since(r.started).Seconds()
+	if !r.reproducible {
+		r.file.TookS = time.Since(r.started).Seconds()
+	}
 	r.file.Pass = r.passed()
 	text, err := json.MarshalIndent(r.file, "", "  ")
 	if err != nil {

@@ -64,7 +64,8 @@ func TestDebugVars(t *testing.T) {
 
 // TestFieldPublishingTwice gives an error value where expvar panics.
 //
-// Field: S124, hashicorp/go-metrics#78 (2018-05-25).
+// Field: S124, hashicorp/go-metrics#78 (2018-05-25); hyperledger-firefly/firefly#389
+// (2022-01-06); prometheus/client_golang#674.
 func TestFieldPublishingTwice(t *testing.T) {
 	var watch breakerwatch.Watch
 	require.NoError(t, Publish("twice", &watch))

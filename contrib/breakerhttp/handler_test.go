@@ -66,6 +66,10 @@ func (g *guarded) settled(t *testing.T, want books) {
 	eventually(t, fmt.Sprintf("%+v", want), func() bool { return g.books() == want })
 }
 
+// A refused request is answered with 503 and the seconds left, rounded up and never 0,
+// without a call of the handler.
+//
+// Field: S157, dapr/dapr#4454 (2022-03-30); App-vNext/Polly#2324 (2024).
 func TestHandlerRefusesWithoutCallingNext(t *testing.T) {
 	onBothServers(t, answer(500), func(t *testing.T, g *guarded) {
 		g.guard(t, atomicbreaker.Config{ConsecutiveFailures: 1, Cooldown: atomicbreaker.Cooldown{Min: 5 * time.Second}})
@@ -176,6 +180,11 @@ func TestHandlerRetryAfterOfNextIsTheLeastCooldown(t *testing.T) {
 	})
 }
 
+// A panic goes on as it was, the abort sentinel too, and is a failure; nothing is
+// written into the answer.
+//
+// Field: S154, stacklok/toolhive#4065 (2026-03-10);
+// SolaceProducts/solace-broker-mcp#120 review.
 func TestHandlerPanicIsAFailureAndPassesThrough(t *testing.T) {
 	boom := errors.New("boom")
 	for _, c := range []struct {
@@ -211,6 +220,10 @@ func TestHandlerPanicIsAFailureAndPassesThrough(t *testing.T) {
 	}
 }
 
+// The abort of a running answer cuts the connection, closed and half-open.
+//
+// Field: S154, stacklok/toolhive#4065 (2026-03-10);
+// SolaceProducts/solace-broker-mcp#120 review.
 func TestHandlerAbortReachesTheClientInClosedAndHalfOpen(t *testing.T) {
 	onBothServers(t, cut(), func(t *testing.T, g *guarded) {
 		g.guard(t, atomicbreaker.Config{ConsecutiveFailures: 1})
@@ -263,6 +276,9 @@ func TestHandlerIgnoresAClientThatLeft(t *testing.T) {
 	}
 }
 
+// Behind the middleware a writer can do what it can without: flush, hijack, deadlines.
+//
+// Field: S155, vulcand/oxy#59, #77; yaitoo/xun#125 (2026-09-05).
 func TestHandlerWriterCanDoWhatTheServersCan(t *testing.T) {
 	onBothServers(t, func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
@@ -325,6 +341,8 @@ func TestHandlerWriterPromisesNothingThatItCannot(t *testing.T) {
 
 // TestHandlerUpgradeIsASuccessAtTheUpgrade: by hijacking and by a controller.
 // The session outlives the hour of a slow call.
+//
+// Field: S155, vulcand/oxy#59, #77; yaitoo/xun#125 (2026-09-05).
 func TestHandlerUpgradeIsASuccessAtTheUpgrade(t *testing.T) {
 	for name, hijack := range map[string]func(http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error){
 		"controller": func(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error) {
@@ -353,6 +371,10 @@ func TestHandlerUpgradeIsASuccessAtTheUpgrade(t *testing.T) {
 	}
 }
 
+// A handler that is wrongly set up says so at the first request.
+//
+// Field: S116, cloudwego/kitex#526 (2022-08-19); nzin/traefik-cluster-ratelimit#4
+// (2025-01-15); exaring/hoglet commit f1e1e09 (2023-10-11).
 func TestHandlerValidateNamesEveryFault(t *testing.T) {
 	h := &breakerhttp.Handler{FailureStatuses: []int{600}}
 	err := h.Validate()

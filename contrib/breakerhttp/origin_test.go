@@ -12,6 +12,10 @@ import (
 	"github.com/atomicbreaker/breaker/contrib/breakerhttp"
 )
 
+// However an origin is spelled it is one key, without user or password.
+//
+// Field: S194, derived (host normalisation); yammer/circuitbox#87 stopped parsing
+// hosts implicitly.
 func TestSpellingsOfOneOriginAreOneKey(t *testing.T) {
 	for want, spellings := range map[string][]string{
 		"https://example.com:443": {"https://EXAMPLE.com", "HTTPS://example.com/a?b", "https://example.com.", "https://example.com:443", "https://user:secret@example.com/"},
@@ -51,6 +55,11 @@ func newGroup(t *testing.T, c atomicbreaker.GroupConfig[breakerhttp.Origin]) *at
 	return g
 }
 
+// Each host has a breaker of its own, named after it without a secret.
+//
+// Field: S192, diegosouzapw/OmniRoute#10837 (2026-08-20); krakenjs/levee#7 (2015).
+//
+// Field: S132, traefik/traefik#3590 (2018-07-10); resilience4j/resilience4j#1062.
 func TestPerHostKeepsHostsApart(t *testing.T) {
 	onBoth(t, answer(500), func(t *testing.T, bad *harness) {
 		good := newHarness(t, false, answer(http.StatusFound, "Location", bad.server.URL+"/"))

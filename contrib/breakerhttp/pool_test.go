@@ -79,7 +79,9 @@ func onBothFronts(t *testing.T, f func(t *testing.T, http2 bool)) {
 // send makes a request through the proxy and returns status, body and Retry-After.
 func (r *rig) send(t *testing.T, method, body string) (status int, text, after string) {
 	t.Helper()
-	req, _ := http.NewRequest(method, r.front.URL+"/path?q=1", strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, _ := http.NewRequestWithContext(ctx, method, r.front.URL+"/path?q=1", strings.NewReader(body))
 	resp, err := r.client.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -121,6 +123,10 @@ func TestDeadBackendCausesNoUserErrors(t *testing.T) {
 	})
 }
 
+// All backends may be open; then a request is refused at once.
+//
+// Field: S170, envoyproxy/envoy#3263 (2018-05-01), #26877 (2023-04-22), #27066,
+// PR#27909.
 func TestAllBackendsOpenIsRefusedAtOnce(t *testing.T) {
 	onBothFronts(t, func(t *testing.T, http2 bool) {
 		var asked atomic.Int64
@@ -197,6 +203,8 @@ func TestAllBackendsDeadGives502Then503AndRecovers(t *testing.T) {
 
 // TestFailedAnswerIsNotTriedElsewhere: one poisonous request must not go
 // through all backends and open every breaker.
+//
+// Field: S172, samosa-ai-com/opencode-go-multi-auth#6 (2026-09-03).
 func TestFailedAnswerIsNotTriedElsewhere(t *testing.T) {
 	var asked atomic.Int64
 	poisoned := func(w http.ResponseWriter, r *http.Request) { asked.Add(1); w.WriteHeader(500) }
@@ -299,6 +307,10 @@ func (c *askedContext) Err() error {
 	return c.Context.Err()
 }
 
+// A client that leaves is not charged to the backend, and shows as what it is in the
+// log.
+//
+// Field: S174, caddyserver/caddy#3816 (2020-11-25).
 func TestClientThatLeavesIsIgnoredAndLoggedAs499(t *testing.T) {
 	onBothFronts(t, func(t *testing.T, http2 bool) {
 		arrived := make(chan struct{}, 1)
@@ -450,6 +462,9 @@ func TestRequestAsTheBackendGetsIt(t *testing.T) {
 
 // TestAskingAndNotChoosingLeavesTheProbe: balancers ask far more often than
 // they send.
+//
+// Field: S009, linkerd/linkerd2-proxy#2371 (2023-03-31); Netflix/Hystrix#1568
+// (2017-05) split the two for the same reason.
 func TestAskingAndNotChoosingLeavesTheProbe(t *testing.T) {
 	r := newRig(t, false, breakerhttp.PoolConfig{}, says("a"), says("b"))
 	r.breaker(0).Trip()

@@ -239,6 +239,8 @@ func TestRedirectHopsAskTheirOwnBreakers(t *testing.T) {
 
 // TestUpgradeSettlesAtTheHeaders: a session is not a call. It must not be
 // slow, its body must stay writable, and its end must not count.
+//
+// Field: S155, vulcand/oxy#59, #77; yaitoo/xun#125 (2026-09-05).
 func TestUpgradeSettlesAtTheHeaders(t *testing.T) {
 	for _, judgeBody := range []bool{false, true} {
 		h := newHarness(t, false, func(w http.ResponseWriter, _ *http.Request) {

@@ -205,7 +205,8 @@ func TestFieldOneStateAtATime(t *testing.T) {
 // TestFieldReplacedBreakerIsTheOneScraped: the registry's entry is made again,
 // and then gone.
 //
-// Field: S123, resilience4j/resilience4j#1514 and PR#1515 (2021-08-10).
+// Field: S123, resilience4j/resilience4j#1514 and PR#1515 (2021-08-10),
+// #1116.
 func TestFieldReplacedBreakerIsTheOneScraped(t *testing.T) {
 	s := newScraped(t)
 	registry := map[string]*atomicbreaker.Breaker{}
@@ -235,7 +236,7 @@ func TestFieldReplacedBreakerIsTheOneScraped(t *testing.T) {
 // TestFieldRegisteringTwice ends in an error value, or shows nothing twice.
 //
 // Field: S124, hashicorp/go-metrics#78 (2018-05-25); hyperledger-firefly/firefly#389
-// (2022-01-06).
+// (2022-01-06); prometheus/client_golang#674.
 func TestFieldRegisteringTwice(t *testing.T) {
 	s := newScraped(t)
 	b := s.made(config("b"))
@@ -339,7 +340,8 @@ func TestFieldRefusalsByCause(t *testing.T) {
 
 // TestFieldSharesWithoutData are zero, or absent, and never no number.
 //
-// Field: S131, ccadllc/cedi-circuitbreakers#5 (2017-01-04).
+// Field: S131, ccadllc/cedi-circuitbreakers#5 (2017-01-04); cep21/circuit#152
+// (NaN index).
 func TestFieldSharesWithoutData(t *testing.T) {
 	s := newScraped(t)
 	b := s.made(config("b"))

@@ -78,7 +78,7 @@ func outage(t *testing.T, b *atomicbreaker.Breaker) {
 
 // TestAnOutageIsTwoRecords at the usual level, and the whole story at Debug.
 //
-// Field: S132, traefik/traefik#3590 (2018-07-10): each says which breaker it was.
+// Field: S132, traefik/traefik#3590 (2018-07-10); resilience4j/resilience4j#1062.
 func TestAnOutageIsTwoRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log, debug logged

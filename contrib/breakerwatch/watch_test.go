@@ -188,7 +188,7 @@ func TestANameIsReadOnce(t *testing.T) {
 // TestFieldReplacedBreakerIsTheOneShown: the registry's entry is made again,
 // and then gone.
 //
-// Field: S123, resilience4j/resilience4j#1514 and PR#1515 (2021-08-10).
+// Field: S123, resilience4j/resilience4j#1514 and PR#1515 (2021-08-10), #1116.
 func TestFieldReplacedBreakerIsTheOneShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w Watch

@@ -56,6 +56,20 @@ var scenarios = []scenario{
 		r.silence = true
 		return r.program(r.b.Trip, func() { r.m.Advance(cooldown - 1); r.m.Advance(1) })
 	}},
+	{"Retry-After against Trip", 3, func(seen states) sched.Program {
+		const after = 6 * cooldown
+		r := newRig(base(), seen)
+		r.call(failure)
+		t := r.acquire()
+		p := r.program(func() { t.ReportAfter(failure, after) }, r.b.Trip)
+		p.End = func() error {
+			if r.told[0].Reason == atomicbreaker.ReasonStreak && r.b.RetryAfter() < after {
+				return fmt.Errorf("opened by a failure that said %v, and for %v", after, r.b.RetryAfter())
+			}
+			return r.rest()
+		}
+		return p
+	}},
 	{"two probes against expiry", 2, func(seen states) sched.Program {
 		r := newRig(classic(2, 1, 2), seen).halfOpen(1)
 		r.isClassic, r.silence = true, true
@@ -122,6 +136,8 @@ var scenarios = []scenario{
 		r.call(failure)
 		return r.program(r.reset, func() { r.call(failure) })
 	}},
+	{"reset against an old failure and a new one", 3, func(seen states) sched.Program { return resetAndCount(seen, failure) }},
+	{"reset against an old success and a new failure", 3, func(seen states) sched.Program { return resetAndCount(seen, success) }},
 	{"reset against cooldown", 3, func(seen states) sched.Program {
 		r := newRig(base(), seen)
 		r.b.Trip()
@@ -186,6 +202,21 @@ var scenarios = []scenario{
 	}},
 }
 
+// resetAndCount is an outcome from before a Reset that races with it and with
+// one from after. Only the second may be in the window.
+func resetAndCount(seen states, old atomicbreaker.Outcome) sched.Program {
+	r := newRig(base(), seen)
+	t := r.acquire()
+	p := r.program(func() { t.Report(old) }, func() { r.reset(); r.call(failure) })
+	p.End = func() error {
+		if s := r.b.Snapshot(); s.Rolling != (atomicbreaker.Counts{Calls: 1, Failures: 1}) {
+			return fmt.Errorf("the window holds %+v, want the one failure since the Reset", s.Rolling)
+		}
+		return r.rest()
+	}
+	return p
+}
+
 // once is two settlings of one ticket: one of them wins.
 func once(r *rig, one, two func() bool) sched.Program {
 	var won int
@@ -217,8 +248,8 @@ func TestEverySchedule(t *testing.T) {
 			if atomic.Steps == steps {
 				t.Fatal("no atomic operation passed through the scheduler: this is not an instrumented build")
 			}
-			t.Logf("explored: %d preemptions, %d schedules, %d operations, longest %d, %d distinct states, %v",
-				s.preemptions, stats.Schedules, stats.Steps, stats.Longest, len(seen), time.Since(began).Round(time.Millisecond))
+			t.Logf("explored %s: %d preemptions, %d schedules, %d operations, longest %d, %d distinct states, %v",
+				s.name, s.preemptions, stats.Schedules, stats.Steps, stats.Longest, len(seen), time.Since(began).Round(time.Millisecond))
 		})
 	}
 }

@@ -46,7 +46,7 @@ func record(impl lockstep.Implementation, r rule, seed uint64) (*recorder, error
 	return rec, nil
 }
 
-var histories = flag.Uint64("histories", 1000, "histories of each implementation and rule")
+var histories = flag.Uint64("histories", 400, "histories of each implementation and rule")
 
 // TestHistories checks the lock-free breaker and the one behind a mutex
 // against one model.

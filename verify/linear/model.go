@@ -89,6 +89,8 @@ type ticket struct {
 	gen  uint8
 	cut  uint8
 
+	others int16 // of a probe: in flight when it was sent
+
 	// Of the settling that is under way.
 	used, window int16
 	does         verdict
@@ -203,7 +205,7 @@ func (s *state) admit(id int, at time.Duration) answer {
 		t.part = ordinary
 	case s.phase == atomicbreaker.StateHalfOpen && s.inFlight < s.window:
 		t.part = probe
-		t.cut = s.cut
+		t.cut, t.others = s.cut, s.inFlight
 		if s.inFlight == 0 {
 			s.heard = max(s.heard, at)
 		}
@@ -268,7 +270,7 @@ func (s *state) judge(t *ticket, failed, slow bool, r rule) {
 	default:
 		s.alive = true
 		s.tally = max(0, s.tally-8)
-		if 2*t.used < t.window {
+		if 3*t.used < t.window {
 			return
 		}
 		switch {
@@ -342,7 +344,7 @@ func (s *state) take(t *ticket, at time.Duration, r rule) {
 	}
 	window := s.window + int16(t.grow)
 	if does == cut {
-		window = s.window / 2
+		window = min(s.window, t.others) * 5 / 8
 	}
 	if window > maxWindow {
 		s.to(atomicbreaker.StateClosed, at, r)
@@ -353,12 +355,13 @@ func (s *state) take(t *ticket, at time.Duration, r rule) {
 }
 
 // back settles a ticket that says nothing.
-func (s *state) back(t *ticket, total *uint8) {
+func (s *state) back(t *ticket, total *uint8, at time.Duration) {
 	switch {
 	case t.part == bystander, t.gen == s.gen:
 		*total++
 		if t.part == probe { // its place
 			s.inFlight--
+			s.heard = max(s.heard, at)
 		}
 	default:
 		s.late++

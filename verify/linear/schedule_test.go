@@ -13,7 +13,7 @@ import (
 	"github.com/atomicbreaker/breaker/verify/shim/atomic"
 )
 
-var histories = flag.Uint64("histories", 1000, "scheduled histories of each rule")
+var histories = flag.Uint64("histories", 400, "scheduled histories of each rule")
 
 // TestScheduledHistories takes its histories from schedules drawn from seeds,
 // in which another client may go on at every atomic operation: the same seed

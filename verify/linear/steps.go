@@ -226,7 +226,7 @@ func (r rule) settleOnce(s state, in input) []state {
 		if in.outcome == cancel {
 			total = &s.cancelled
 		}
-		s.back(t, total)
+		s.back(t, total, in.at)
 	case actLook:
 		if t.part == probe && t.gen == s.gen {
 			t.used, t.window = s.inFlight, s.window

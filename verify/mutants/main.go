@@ -31,7 +31,7 @@ type check struct {
 var checks = []check{
 	{"unit tests", ".", false, []string{"./ring", "./atomicbreaker"}},
 	{"lockstep with the locked breaker", ".", false, []string{"./bench/lockstep"}},
-	{"promises and properties", "verify", false, []string{"./property"}},
+	{"promises and properties", "verify", false, []string{"./property", "-rapid.nofailfile"}},
 	{"schedules", "verify", true, []string{"./interleave"}},
 	{"histories", "verify", true, []string{"./linear"}},
 	{"soak", "verify", false, []string{"./soak"}},

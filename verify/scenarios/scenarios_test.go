@@ -4,12 +4,13 @@
 //
 // The scenarios are in field.csv, with what there is to say where a policy
 // decides or a test is missing. The laws and the tests are read from the
-// comments of the tests, in whatever package they are: a test whose name
-// begins with TestField states its law and then, in a paragraph for each,
+// comments of the tests, in whatever package and module they are: a test that
+// shows a scenario states the law and then, in a paragraph of its own,
 //
 //	Field: S001, resilience4j/resilience4j#544 (2019-07-15).
 //
-// the scenarios that it shows, each with its source as field.csv has it.
+// with the source as field.csv has it. Every test whose name begins with
+// TestField does.
 package scenarios
 
 import (
@@ -113,7 +114,7 @@ func proofOf(t *testing.T, f *ast.FuncDecl, file string) proof {
 	for i, paragraph := range strings.Split(strings.TrimSpace(f.Doc.Text()), "\n\n") {
 		text := strings.Join(strings.Fields(paragraph), " ")
 		if i == 0 {
-			p.law = text
+			p.law = first(strings.TrimPrefix(text, p.test+": "))
 		}
 		if !strings.HasPrefix(text, "Field: ") {
 			continue
@@ -128,10 +129,21 @@ func proofOf(t *testing.T, f *ast.FuncDecl, file string) proof {
 		}
 		p.shows[m[1]] = m[2]
 	}
-	if named := strings.HasPrefix(p.test, "TestField"); named != (p.shows != nil) {
-		t.Errorf("%s: %s: a test that begins with TestField has a Field paragraph in its comment, and no other has", file, p.test)
+	switch {
+	case p.shows == nil && strings.HasPrefix(p.test, "TestField"):
+		t.Errorf("%s: %s has no Field paragraph in its comment", file, p.test)
+	case p.shows != nil && !strings.HasPrefix(p.test, "Test"):
+		t.Errorf("%s: %s is no test", file, p.test)
 	}
 	return p
+}
+
+// first writes a sentence with a capital letter.
+func first(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // TestEveryScenarioHasItsPlace: each is shown by a test, or waits for a feature

@@ -61,8 +61,8 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	for _, section := range []func(io.Writer) error{
-		set.WriteFloors, set.WriteOthers, set.WriteCalls, set.WriteLosses,
-		set.WriteTails, set.WriteMemory, set.WriteStress,
+		set.WriteTargets, set.WriteOurs, set.WriteOthers, set.WriteLosses,
+		set.WriteFloors, set.WriteCalls, set.WriteDropIn, set.WriteTails, set.WriteMemory, set.WriteStress,
 	} {
 		if err := section(out); err != nil {
 			return err

@@ -57,7 +57,7 @@ func TestReportSaysWhatWasMeasuredAndWhereOthersAreBetter(t *testing.T) {
 		{"  eapache run  ", "eapache run 2.00ns ± ? 0 0 0.50 0.25"},
 		{"refused-open: eapache run", "refused-open: eapache run 2P x1 2.00ns ± ? 8.00ns ± ? 4.00 within noise"},
 		{"  mercari do", "mercari do not measured"},
-		{"go-zero do admitted", "go-zero do admitted 0.01 to 0.01 % of the calls"},
+		{"go-zero do admitted", "go-zero do admitted 0.01 to 0.01 % of the calls: it refuses by chance"},
 		{"impl=x", "impl=x 90.0ns ± ?"},
 		{"4.00ms", "gobreaker execute 1700 0 0 1 4.00ms"},
 		{"  oxy handler", ""},

@@ -128,11 +128,7 @@ func (s *Set) callLine(t *table, r peers.Row, subject peers.Subject, loads []loa
 		return
 	}
 	if _, ok := s.at(name, ref, perOp); !ok {
-		why := "not measured"
-		if subject.Leaks != "" {
-			why = "failed: " + subject.Leaks
-		}
-		t.say(label, why)
+		t.say(label, "not measured")
 		return
 	}
 	floor, _ := s.at(floorName(peers.FloorOf(r, subject)), ref, perOp)
@@ -141,8 +137,15 @@ func (s *Set) callLine(t *table, r peers.Row, subject peers.Subject, loads []loa
 		s.worst(name, loads, "B/op"), s.worst(name, loads, "allocs/op"),
 		s.ratio(name, ref, floor), s.ratio(name, ref, counterpart))...)
 	if lo, hi, ok := s.admitted(name, loads); ok {
-		t.note("%s admitted %.3g to %.3g %% of the calls", label, lo, hi)
+		t.note("%s admitted %.3g to %.3g %% of the calls%s", label, lo, hi, because(subject))
 	}
+}
+
+func because(s peers.Subject) string {
+	if s.Leaks == "" {
+		return ": it refuses by chance"
+	}
+	return ": it " + s.Leaks
 }
 
 // admitted is the range of the share of calls that were admitted where not none

@@ -137,12 +137,7 @@ var known = []string{"Call", "Floor", "Tails", "Memory", "Stress", "Counter"}
 // WriteOthers writes every other benchmark: a table for each, a line for each
 // name, a column for each unit and number of processors.
 func (s *Set) WriteOthers(w io.Writer) error {
-	var bases []string
-	for _, k := range s.order {
-		if b, _ := parts(k.name); !slices.Contains(known, b) && !slices.Contains(bases, b) {
-			bases = append(bases, b)
-		}
-	}
+	bases := s.bases(func(keys map[string]string) bool { return keys["load"] == "" })
 	for _, base := range bases {
 		if err := s.other(w, base); err != nil {
 			return err
