@@ -27,6 +27,8 @@ latency counts from there.
   loadgen drill                               connections are refused for 4 s
   loadgen drill -fault hang -timeout 500ms    requests are taken and never answered
   loadgen drill -fault overload -capacity 100 more calls come than can be served
+  loadgen drill -page                         watch it in a browser
+  loadgen drill -html drill.html              keep it as a picture
   loadgen drill -target http://127.0.0.1:8080/ -rate 20
                                               a server of your own: break it yourself
 
@@ -77,17 +79,22 @@ func (j *drill) run(ctx context.Context, r *report) error {
 
 	x := &exercise{plan: plan, server: server, wire: &wire{base: base}, watch: newStopwatch(), tally: newTally()}
 	x.story = &timeline{console: r.console, rate: plan.Rate, tally: x.tally}
+	x.film = &film{tally: x.tally, every: max(plan.total()/frames, 50*time.Millisecond)}
 	config := j.config
 	config.Name = "drill"
 	config.OnTransition = x.story.transition
-	breaker, err := atomicbreaker.New(config)
+	breaker, err := atomicbreaker.New(j.show.watch.Config(config))
 	if err != nil {
 		return err
 	}
-	x.breaker, x.story.breaker = breaker, breaker
+	x.breaker, x.story.breaker, x.film.breaker = breaker, breaker, breaker
 
 	r.console.printf("%s\n\n", plan)
+	if err := j.exhibit(ctx, r, breaker); err != nil {
+		return err
+	}
 	if err := x.run(ctx, url); err != nil {
+		j.show.stop()
 		return err
 	}
 	facts := x.facts()
@@ -95,6 +102,34 @@ func (j *drill) run(ctx context.Context, r *report) error {
 	rule := rulesOf(config)
 	x.summary(r.console, rule, facts)
 	x.judge(r, rule, facts)
+	if j.html == "" {
+		return nil
+	}
+	if err := x.writePage(j.html, r, facts); err != nil {
+		return fmt.Errorf("cannot write -html: %w", err)
+	}
+	r.console.printf("wrote %s\n", j.html)
+	return nil
+}
+
+// exhibit begins to show the breaker, if that was asked for. It is shown until
+// some time after the verdict.
+func (j *drill) exhibit(ctx context.Context, r *report, breaker *atomicbreaker.Breaker) error {
+	if !j.show.on() {
+		return nil
+	}
+	if err := j.show.watch.Add(breaker); err != nil {
+		return err
+	}
+	err := j.show.start(r.console)
+	if err == nil {
+		err = j.show.wait(ctx, r.console)
+	}
+	if err != nil {
+		j.show.stop()
+		return err
+	}
+	r.afterwards = func(ctx context.Context) { j.show.linger(ctx, r.console) }
 	return nil
 }
 
@@ -122,6 +157,7 @@ type exercise struct {
 	tally   *tally
 	breaker *atomicbreaker.Breaker
 	story   *timeline
+	film    *film
 
 	broken, mended time.Duration // since the start, when it was done
 	nearEnd        counts        // at the beginning of the last second
@@ -136,6 +172,7 @@ func (x *exercise) run(ctx context.Context, url string) error {
 	var helpers sync.WaitGroup
 	var scriptErr error
 	helpers.Go(func() { x.story.follow(working, total) })
+	helpers.Go(func() { x.film.record(working, start) })
 	helpers.Go(func() { scriptErr = x.script(working, start) })
 
 	load := &traffic{

@@ -98,6 +98,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: cannot write -json: %v\n", title, err)
 		return exitFailed
 	}
+	if r.afterwards != nil {
+		r.afterwards(ctx)
+	}
 	if !r.passed() {
 		return exitFailed
 	}

@@ -43,6 +43,12 @@ func TestBadUsageIsOneLineAndExit2(t *testing.T) {
 		{"sim -seeds 0 -scenario 99 -against nobody", []string{"-seeds is 0, want 1 to 99", `-scenario "99" is unknown`, `-against "nobody" is unknown`, "loadgen sim -list"}},
 		{"sim -seeds 7", []string{"-seeds is 7", "-seed"}},
 		{"advise -rate -1 -timeout 25h -queue -2 -probes 5000", []string{"-rate is -1, want 0 to 1e9", "-timeout is 25h0m0s", "-queue is -2", "Recovery.Probes is 5000"}},
+		{"drill -prom 9100", []string{`"9100" for flag -prom: want :PORT or HOST:PORT`}},
+		{"drill -page=:x", []string{"-page: want a port of 0 to 65535"}},
+		{"drill -prom :70000", []string{"want a port of 0 to 65535"}},
+		{"drill -page -prom 127.0.0.1:8099", []string{"-page and -prom are both 127.0.0.1:8099, want two ports"}},
+		{"drill -stay 1m", []string{"-stay needs -page or -prom"}},
+		{"drill -prom :0 -stay -1s", []string{"-stay is -1s, want 0s to 24h"}},
 		{"failfast -goroutines -1 -duration 1ms", []string{"-goroutines is -1, want 1 to 10000", "-duration is 1ms, want 500ms to 10m"}},
 	} {
 		code, stdout, stderr := loadgen(strings.Fields(c.args)...)

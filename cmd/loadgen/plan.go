@@ -16,6 +16,8 @@ import (
 type drill struct {
 	plan   drillPlan
 	fault  string
+	html   string
+	show   exhibit
 	config atomicbreaker.Config // the defaults, but in tests
 }
 
@@ -46,6 +48,8 @@ func (j *drill) flags(fs *flag.FlagSet) {
 	fs.Float64Var(&j.plan.Capacity, "capacity", 0, "with -fault overload: `N` requests a second are served, below -rate; 0 is half\nof -rate")
 	fs.Uint64Var(&j.plan.Seed, "seed", 1, "draw the instants of the calls from this `number`")
 	fs.StringVar(&j.plan.Target, "target", "", "send the calls to this http or https `URL` for -healthy + -outage + -after and\nbreak nothing")
+	fs.StringVar(&j.html, "html", "", "write a page with the drill as a picture to `FILE`")
+	j.show.flags(fs)
 }
 
 func (p *drillPlan) total() time.Duration { return p.Healthy + p.Outage + p.After }
@@ -87,6 +91,7 @@ func (j *drill) validate() error {
 	if n := p.Rate * p.Timeout.Seconds(); n > maxInFlight {
 		reject("-rate %v with -timeout %v can have %.0f calls under way, want at most %d", p.Rate, p.Timeout, n, maxInFlight)
 	}
+	j.show.validate(reject)
 	if p.Target != "" {
 		j.validateTarget(reject)
 	} else {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,6 +32,9 @@ type report struct {
 	console *console
 	started time.Time
 	file    reportFile
+
+	// afterwards runs when the verdict has been told, if a job has set it.
+	afterwards func(context.Context)
 
 	// reproducible reports are the same whenever and wherever they are made:
 	// nothing in them tells of time or machine. Of their checks, which are many,

@@ -192,6 +192,7 @@
 
   function render() {
     choose();
+    document.body.classList.toggle("few", rows.size <= 5);
     renderSums();
     renderRows();
     renderEvents();
@@ -220,7 +221,7 @@
     put($("count"), shown === all ? Words.plural(all, "breaker") : Words.count(shown) + " of " + Words.plural(all, "breaker"));
     $("empty").hidden = shown > 0;
     put($("empty"), all === 0 ? "No breaker has been added yet." : "No breaker matches.");
-    put($("past"), "Past " + Words.duration(points * interval).replace(/ 0 (s|min|h)$/, ""));
+    put($("past"), "Past " + Words.duration(points * interval));
     for (const h of document.querySelectorAll("[data-sort]")) {
       const on = h.dataset.sort === view.sort;
       if (on) h.setAttribute("aria-sort", view.down ? "descending" : "ascending");
@@ -246,7 +247,7 @@
     return pool[i] = e;
   }
 
-  const rowHeight = () => parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row"));
+  const rowHeight = () => parseFloat(getComputedStyle(document.body).getPropertyValue("--row"));
   const elementOf = row => pool.find(e => e.of && e.of === row);
 
   // The focus follows the breaker that has it, or goes to the cursor.

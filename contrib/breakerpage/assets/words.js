@@ -30,9 +30,10 @@ const Words = (() => {
     const s = ms / 1000;
     if (s < 10) return s.toFixed(1) + " s";
     if (s < 60) return Math.floor(s) + " s";
-    if (s < 3600) return Math.floor(s / 60) + " min " + Math.floor(s % 60) + " s";
-    if (s < 86400) return Math.floor(s / 3600) + " h " + Math.floor(s % 3600 / 60) + " min";
-    return Math.floor(s / 86400) + " d " + Math.floor(s % 86400 / 3600) + " h";
+    const two = (n, unit, rest, small) => Math.floor(n) + " " + unit + (rest >= 1 ? " " + Math.floor(rest) + " " + small : "");
+    if (s < 3600) return two(s / 60, "min", s % 60, "s");
+    if (s < 86400) return two(s / 3600, "h", s % 3600 / 60, "min");
+    return two(s / 86400, "d", s % 86400 / 3600, "h");
   }
 
   function clock(ms) {
@@ -63,7 +64,7 @@ const Words = (() => {
       }
       case HALF_OPEN: {
         if (r.unprobed) return "Waits for a call: the next one is the probe.";
-        let s = "Tests with " + r.inFlight + " of " + plural(r.window, "probe") + " under way; ";
+        let s = "Tests: " + r.inFlight + " of " + plural(r.window, "probe") + " under way, ";
         s += count(r.probesOK) + " succeeded, " + count(r.probesBad) + " failed.";
         return refusing > 0 ? s + " Refuses " + rate(refusing) + "/s." : s;
       }

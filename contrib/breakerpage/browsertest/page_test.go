@@ -56,7 +56,7 @@ func TestWhatEachBreakerDoesIsSaid(t *testing.T) {
 		"unasked":  `^Nobody has asked since\. A probe may go in 59 min`,
 		"refusing": `^Refuses [\d.]+/s\. A probe may go in 59 min`,
 		"unprobed": `^Waits for a call: the next one is the probe\.$`,
-		"probing":  `^Tests with [1-9]\d* of [1-9]\d* probes? under way; \d+ succeeded, 0 failed\. Refuses [\d.]+/s\.$`,
+		"probing":  `^Tests: [1-9]\d* of [1-9]\d* probes? under way, \d+ succeeded, 0 failed\. Refuses [\d.]+/s\.$`,
 		"forced":   `^Held open by an operator\. Refuses [\d.]+/s\.$`,
 		"shadow":   `^Shadow: refuses nobody, would refuse [\d.]+/s\.$`,
 		"precious": `^Held closed by an operator: lets everything through, whatever fails\.$`,

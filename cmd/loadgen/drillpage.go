@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"os"
+	"time"
+)
+
+//go:embed drillpage.html
+var drillPageText string
+
+var drillPageTemplate = template.Must(template.New("drill").Parse(drillPageText))
+
+// drillPage is what the template shows.
+type drillPage struct {
+	Plan      string
+	Command   string
+	Started   string
+	Machine   *machine
+	Passed    bool
+	Picture   template.HTML
+	Sentences []string
+	Events    []pageEvent
+	Checks    []pageCheck
+}
+
+type pageEvent struct {
+	At, What string
+	Mark     int // its number in the picture
+}
+
+type pageCheck struct {
+	Name, Value, Unit, Limit, Verdict string
+}
+
+// writePage writes the drill as one file that needs nothing else.
+func (x *exercise) writePage(name string, r *report, f drillFacts) error {
+	p := drillPage{
+		Plan: x.plan.String(), Command: r.file.Command, Started: r.file.Started, Machine: r.file.Machine,
+		Passed: r.passed(), Sentences: x.sentences(f), Events: x.pageEvents(),
+	}
+	for _, c := range r.file.Checks {
+		line := pageCheck{Name: c.Name, Value: number(c.Value), Unit: c.Unit}
+		if c.Limit != nil {
+			line.Limit, line.Verdict = "at most "+number(*c.Limit), "pass"
+			if !c.Pass {
+				line.Verdict = "FAIL"
+			}
+		}
+		p.Checks = append(p.Checks, line)
+	}
+	picture := x.picture(p.Events)
+	p.Picture = template.HTML(picture.draw()) // numbers and words of our own only
+	var out bytes.Buffer
+	if err := drillPageTemplate.Execute(&out, p); err != nil {
+		return err
+	}
+	return os.WriteFile(name, out.Bytes(), 0o644)
+}
+
+func (x *exercise) sentences(f drillFacts) []string {
+	lines := []string{fmt.Sprintf("Of %s calls %s were answered, %s failed and %s were refused without a try.", thousands(int64(f.Total.Sent)),
+		thousands(int64(f.Total.OK)), thousands(int64(f.Total.Failed)), thousands(int64(f.Total.Refused)))}
+	if opened := x.turn(x.broken, opens); x.server != nil && opened != nil {
+		lines = append(lines, fmt.Sprintf("The breaker opened %.2f s after the fault, when %s calls had failed, and %s more failed until it closed.",
+			(opened.At-x.broken).Seconds(), thousands(int64(opened.transition.Counts.Failures)),
+			thousands(int64(f.Total.Failed)-int64(opened.transition.Counts.Failures))))
+	}
+	if closed := x.turn(x.mended, closes); x.server != nil && closed != nil {
+		lines = append(lines, fmt.Sprintf("It closed %.2f s after the mend, having seen %s probes.", (closed.At-x.mended).Seconds(), thousands(int64(closed.transition.Counts.Calls))))
+	}
+	if f.Total.Refused > 0 {
+		lines = append(lines, fmt.Sprintf("A refusal took %s (median), through the whole HTTP transport.", nanos(f.RefusalNS["p50"])))
+	}
+	return lines
+}
+
+// pageEvents are the events that are told, numbered.
+func (x *exercise) pageEvents() []pageEvent {
+	x.story.mu.Lock()
+	defer x.story.mu.Unlock()
+	var list []pageEvent
+	for _, e := range x.story.events {
+		if e.What == "" {
+			continue
+		}
+		list = append(list, pageEvent{At: fmt.Sprintf("%.2f s", e.At.Seconds()), What: e.What, Mark: len(list) + 1})
+	}
+	return list
+}
+
+// picture gathers what is drawn.
+func (x *exercise) picture(told []pageEvent) *drillPicture {
+	x.story.mu.Lock()
+	defer x.story.mu.Unlock()
+	p := &drillPicture{total: x.plan.total(), rate: x.plan.Rate, frames: x.film.all(), broken: x.broken, mended: x.mended}
+	for _, f := range p.frames {
+		p.total = max(p.total, f.End)
+	}
+	from, state := time.Duration(0), "closed"
+	for _, e := range x.story.events {
+		if e.What != "" {
+			p.marks = append(p.marks, e.At)
+		}
+		if e.transition == nil {
+			continue
+		}
+		p.stays = append(p.stays, stay{from, e.At, state})
+		from, state = e.At, e.transition.To.String()
+	}
+	p.stays = append(p.stays, stay{from, p.total, state})
+	return p
+}
