@@ -20,6 +20,15 @@ type TransitionCount struct {
 // whose OnTransition is set in another way.
 func (w *Watch) Transition(t atomicbreaker.Transition) {
 	w.events.add(t)
+	w.count(t)
+	for _, l := range w.listening() {
+		if l.transition != nil {
+			l.transition(t)
+		}
+	}
+}
+
+func (w *Watch) count(t atomicbreaker.Transition) {
 	r := w.heard(t.Name)
 	if r == nil {
 		return
@@ -106,6 +115,15 @@ type probeCounters struct {
 // Probe is the listener that [Watch.Config] adds. Call it for breakers whose
 // OnProbe is set in another way.
 func (w *Watch) Probe(p atomicbreaker.Probe) {
+	w.judge(p)
+	for _, l := range w.listening() {
+		if l.probe != nil {
+			l.probe(p)
+		}
+	}
+}
+
+func (w *Watch) judge(p atomicbreaker.Probe) {
 	r := w.heard(p.Name)
 	if r == nil {
 		return

@@ -45,6 +45,7 @@ type Watch struct {
 	unrecorded atomic.Uint64
 	pass       atomic.Uint64 // readings begun
 	events     eventLog
+	listeners  atomic.Pointer[[]*listener] // replaced under mu
 
 	reading sync.Mutex // one reading at a time; guards what follows and the records' reader
 	known   int        // records that readings have met
@@ -127,6 +128,39 @@ func (w *Watch) AddAll(breakers iter.Seq[*atomicbreaker.Breaker]) (remove func()
 		defer w.mu.Unlock()
 		w.seqs = slices.DeleteFunc(slices.Clone(w.seqs), func(q *iter.Seq[*atomicbreaker.Breaker]) bool { return q == p })
 	}
+}
+
+// listener is a pair of functions that are told on.
+type listener struct {
+	transition func(atomicbreaker.Transition)
+	probe      func(atomicbreaker.Probe)
+}
+
+// Listen has what the Watch is told told on, after it has recorded it, until
+// stop is called. Either function may be nil. They run as the listeners of a
+// breaker do, concurrently for different breakers, and for probes of one.
+func (w *Watch) Listen(transition func(atomicbreaker.Transition), probe func(atomicbreaker.Probe)) (stop func()) {
+	added := &listener{transition, probe}
+	w.relisten(func(all []*listener) []*listener { return append(all, added) })
+	return func() {
+		w.relisten(func(all []*listener) []*listener {
+			return slices.DeleteFunc(all, func(l *listener) bool { return l == added })
+		})
+	}
+}
+
+func (w *Watch) relisten(change func([]*listener) []*listener) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := change(slices.Clone(w.listening()))
+	w.listeners.Store(&all)
+}
+
+func (w *Watch) listening() []*listener {
+	if all := w.listeners.Load(); all != nil {
+		return *all
+	}
+	return nil
 }
 
 // Values leaves the keys out, for [Watch.AddAll].

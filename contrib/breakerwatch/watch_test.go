@@ -164,6 +164,27 @@ func TestConfigKeepsTheUsersListeners(t *testing.T) {
 	require.Len(t, w.Events(0), 3)
 }
 
+// TestListenersAreToldOn after the Watch has recorded, until they stop.
+func TestListenersAreToldOn(t *testing.T) {
+	var w Watch
+	b := w.made(t, "b")
+	var heard []string
+	stop := w.Listen(func(e atomicbreaker.Transition) {
+		heard = append(heard, fmt.Sprint("one ", e.To, " ", len(w.Events(0))))
+	}, nil)
+	stopOther := w.Listen(nil, func(p atomicbreaker.Probe) { heard = append(heard, fmt.Sprint("other ", p.Outcome)) })
+	b.SetMode(atomicbreaker.ForcedOpen)
+	b.SetMode(atomicbreaker.Auto)
+	stop()
+	stop()
+	call(t, b, 0, atomicbreaker.Success)
+	stopOther()
+	b.SetMode(atomicbreaker.ForcedOpen)
+	b.SetMode(atomicbreaker.Auto)
+	call(t, b, 0, atomicbreaker.Success)
+	require.Equal(t, []string{"one open 1", "one half-open 2", "other success"}, heard)
+}
+
 func TestANameIsReadOnce(t *testing.T) {
 	var w Watch
 	b := w.made(t, "b")
