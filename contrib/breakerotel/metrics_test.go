@@ -3,11 +3,13 @@ package breakerotel
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,7 +83,7 @@ func (s *shown) values() map[string]float64 {
 	put := func(name string, set attribute.Set, v float64) {
 		var labels []string
 		for _, kv := range set.ToSlice() {
-			labels = append(labels, strings.TrimPrefix(string(kv.Key), prefix)+"="+kv.Value.Emit())
+			labels = append(labels, strings.TrimPrefix(string(kv.Key), prefix)+"="+kv.Value.String())
 		}
 		key := strings.TrimPrefix(name, prefix) + "{" + strings.Join(labels, ",") + "}"
 		if _, twice := values[key]; twice {
@@ -271,8 +273,11 @@ func TestFieldOneStateAtATime(t *testing.T) {
 
 // TestFieldCallbacksDoNotPileUp: breakers come and go under one callback.
 //
-// Field: S126, open-telemetry/opentelemetry-go#3808 (2023-02-27); unpoller/unpoller#1092
-// (2026-09-17).
+// Field: S126, open-telemetry/opentelemetry-go#3808 (2023-02-27), #5561; unpoller/unpoller#1092
+// (2026-09-17); asynkron/protoactor-go#745.
+//
+// Field: S101, afex/hystrix-go#95 (2018-09-12), #81, #107; twitter/finagle commit 2bfe36883
+// (2015-11-12); resilience4j/resilience4j#2243.
 func TestFieldCallbacksDoNotPileUp(t *testing.T) {
 	s := newShown(t)
 	stays := s.made(config("stays"))
@@ -287,6 +292,9 @@ func TestFieldCallbacksDoNotPileUp(t *testing.T) {
 	for i := range 10_000 {
 		b := s.made(config(fmt.Sprint("guest ", i)))
 		call(t, b, 0, atomicbreaker.Success)
+		if i%10 == 5 {
+			b.Trip() // is removed while it is open
+		}
 		if i%1000 == 0 {
 			values := s.values()
 			if values[fmt.Sprintf("calls{name=guest %d,outcome=success}", i)] != 1 || values["state{name=stays,state=closed}"] != 1 {
@@ -315,7 +323,8 @@ func TestFieldCallbacksDoNotPileUp(t *testing.T) {
 // TestFieldRegisteringTwice ends without a panic, and a registration can be
 // taken back and made again.
 //
-// Field: S124, hashicorp/go-metrics#78 (2018-05-25).
+// Field: S124, hashicorp/go-metrics#78 (2018-05-25); hyperledger-firefly/firefly#389
+// (2022-01-06); prometheus/client_golang#674.
 func TestFieldRegisteringTwice(t *testing.T) {
 	s := newShown(t)
 	b := s.made(config("b"))
@@ -346,6 +355,166 @@ func TestFieldRegisteringTwice(t *testing.T) {
 	if s.registration, err = Register(s.provider, &s.Watch); err != nil || s.values()["state{name=b,state=closed}"] != 1 {
 		t.Errorf("registering again: %v, %v", err, s.values())
 	}
+}
+
+// TestFieldReplacedBreakerIsTheOneShown: the registry's entry is made again,
+// and then gone.
+//
+// Field: S123, resilience4j/resilience4j#1514 and PR#1515 (2021-08-10), #1116.
+func TestFieldReplacedBreakerIsTheOneShown(t *testing.T) {
+	s := newShown(t)
+	registry := map[string]*atomicbreaker.Breaker{}
+	s.AddAll(breakerwatch.Values(maps.All(registry)))
+	open := func() float64 { return s.values()["state{name=a,state=open}"] }
+	registry["a"] = atomicbreaker.MustNew(s.Config(config("a")))
+	registry["a"].Trip()
+	if open() != 1 {
+		t.Error("not open")
+	}
+	registry["a"] = atomicbreaker.MustNew(s.Config(config("a")))
+	if open() != 0 {
+		t.Error("the first breaker is shown")
+	}
+	registry["a"].Trip()
+	if open() != 1 {
+		t.Error("the second one is not shown")
+	}
+	delete(registry, "a")
+	for series := range s.values() {
+		if strings.Contains(series, "name=a") {
+			t.Errorf("%s outlives its breaker", series)
+		}
+	}
+}
+
+// TestFieldShortOpeningsAreCounted: what happens between two collections
+// shows.
+//
+// Field: S128, resilience4j/resilience4j#163 and #164 (2017-09-29).
+func TestFieldShortOpeningsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShown(t)
+		c := config("b")
+		c.Cooldown = atomicbreaker.Cooldown{Min: 100 * time.Millisecond, Max: 100 * time.Millisecond, Jitter: atomicbreaker.Off}
+		b := s.made(c)
+		before := s.values()
+		for range 20 {
+			call(t, b, 0, atomicbreaker.Failure)
+			turnedAway(t, b)
+			time.Sleep(101 * time.Millisecond)
+			call(t, b, 0, atomicbreaker.Success)
+		}
+		after := s.values()
+		for series, want := range map[string]float64{
+			"openings{name=b}": 20, "open_time{name=b}": 2, "refusals{name=b,reason=open}": 20,
+			"transitions{from_state=closed,name=b,reason=streak,to_state=open}": 20,
+		} {
+			if got := after[series] - before[series]; math.Abs(got-want) > 1e-6 {
+				t.Errorf("%s rose by %v, want %v", series, got, want)
+			}
+		}
+	})
+}
+
+// TestFieldRefusalsByCause counts them, under the breaker's name.
+//
+// Field: S130, exaring/hoglet commit aeea64a (2024-01-24); resilience4j/resilience4j#942.
+//
+// Field: S132, traefik/traefik#3590 (2018-07-10); resilience4j/resilience4j#1062.
+func TestFieldRefusalsByCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShown(t)
+		first, b, third := s.made(config("first")), s.made(config("second")), s.made(config("third"))
+		call(t, b, 0, atomicbreaker.Failure)
+		for range 100 {
+			turnedAway(t, b)
+		}
+		time.Sleep(cooldown + time.Second)
+		if _, err := b.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			turnedAway(t, b)
+		}
+		b.SetMode(atomicbreaker.ForcedOpen)
+		for range 5 {
+			turnedAway(t, b)
+		}
+		values := s.values()
+		for reason, want := range map[string]float64{"open": 100, "half_open": 10, "forced": 5} {
+			if got := values["refusals{name=second,reason="+reason+"}"]; got != want {
+				t.Errorf("%s: %v refusals, want %v", reason, got, want)
+			}
+			for _, other := range []*atomicbreaker.Breaker{first, third} {
+				if n := values["refusals{name="+other.Name()+",reason="+reason+"}"]; n != 0 {
+					t.Errorf("%s is said to have refused %v", other.Name(), n)
+				}
+			}
+		}
+	})
+}
+
+// TestFieldStateAfterSilence: the gauge tells what is, though nobody has called.
+//
+// Field: S122, danielfm/pybreaker#15 (2017-05-18); App-vNext/Polly#481 (2018-07-11);
+// Shopify/semian#189 (2018-08-08); failsafe-go/failsafe-go#97 (2025-04-14).
+func TestFieldStateAfterSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShown(t)
+		b := s.made(config("b"))
+		call(t, b, 0, atomicbreaker.Failure)
+		time.Sleep(cooldown + time.Hour)
+		for range 3 {
+			values := s.values()
+			if values["state{name=b,state=half_open}"] != 1 || values["probes.unprobed{name=b}"] != 1 || values["openings{name=b}"] != 1 {
+				t.Error(values)
+			}
+			if _, ok := values["retry_after{name=b}"]; ok {
+				t.Error("a cooldown is shown that is over")
+			}
+		}
+		call(t, b, 0, atomicbreaker.Success)
+		if values := s.values(); values["state{name=b,state=closed}"] != 1 {
+			t.Error(values)
+		}
+	})
+}
+
+// TestFieldParallelCollections is for the race detector: two readers collect
+// while breakers are called, commanded, added and removed.
+//
+// Field: S141, afex/hystrix-go#71 (2017-08-14), #36, #37 (2015-07-27).
+func TestFieldParallelCollections(t *testing.T) {
+	s := newShown(t)
+	b := s.made(config("b"))
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 100 {
+				s.collect()
+				switch i % 4 {
+				case 0:
+					b.Trip()
+				case 1:
+					b.SetMode(atomicbreaker.Mode(i / 4 % 4))
+				case 2:
+					b.Reset()
+				case 3:
+					guest := atomicbreaker.MustNew(s.Config(config(fmt.Sprint(g, " ", i))))
+					if err := s.Add(guest); err != nil {
+						t.Error(err)
+					}
+					guest.Trip()
+					s.Remove(guest)
+				}
+				if ticket, err := b.Acquire(); err == nil {
+					ticket.Report(atomicbreaker.Success)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.values()
 }
 
 func TestClashesAreCounted(t *testing.T) {

@@ -31,7 +31,7 @@ func events(t testing.TB, f func(ctx context.Context)) []string {
 	for _, e := range recorder.Ended()[0].Events() {
 		text := e.Name
 		for _, kv := range e.Attributes {
-			text += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.Emit())
+			text += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.String())
 		}
 		list = append(list, text)
 	}
