@@ -75,7 +75,8 @@ func opened(t testing.TB, c Config) (*Breaker, *clock.Manual) {
 		c.ConsecutiveFailures = 1
 	}
 	b, manual := made(t, c)
-	for b.State() == StateClosed {
+	for n := 0; b.State() == StateClosed; n++ {
+		require.Less(t, n, 10_000, "failures do not open it")
 		calls(t, b, 1, Failure)
 	}
 	manual.Advance(0)

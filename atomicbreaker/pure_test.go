@@ -23,6 +23,7 @@ var situations = map[string]func(t testing.TB, c Config) (*Breaker, *clock.Manua
 	"half-open, full": func(t testing.TB, c Config) (*Breaker, *clock.Manual) {
 		b, manual := halfOpened(t, c)
 		for b.Ready() {
+			require.LessOrEqual(t, b.Snapshot().ProbesInFlight, 1024)
 			admitted(t, b)
 		}
 		return b, manual

@@ -13,6 +13,7 @@ import (
 // goroutines find theirs: by where they stand on their stack.
 func stripesOf(t testing.TB, b *Breaker, n int) []ring.Stripe {
 	t.Helper()
+	require.GreaterOrEqual(t, b.cfg.Stripes, n, "so many stripes are not allowed")
 	for b.ring.InUse() < n {
 		b.ring.Grow()
 	}

@@ -212,6 +212,29 @@ func TestTicketIsSettledOnceByManyGoroutines(t *testing.T) {
 	require.Equal(t, uint64(rounds), s.Succeeded+s.Failed+s.Ignored+s.Cancelled+s.Late)
 }
 
+// TestEachOfManyTicketsIsSettledOnce has goroutines go through the same tickets
+// side by side: they meet at each of them.
+func TestEachOfManyTicketsIsSettledOnce(t *testing.T) {
+	const n, goroutines = 20_000, 4
+	b, _ := made(t, Config{ConsecutiveFailures: Off, MinimumCalls: 1_000_000_000})
+	tickets := make([]*Ticket, n)
+	for i := range tickets {
+		tickets[i] = admitted(t, b)
+	}
+	var won atomic.Int64
+	together(goroutines, func(int) {
+		mine := int64(0)
+		for _, ticket := range tickets {
+			if ticket.Report(Ignored) {
+				mine++
+			}
+		}
+		won.Add(mine)
+	})
+	require.Equal(t, int64(n), won.Load())
+	require.Equal(t, uint64(n), b.Snapshot().Ignored)
+}
+
 func TestTicketThatWasNeverGivenCountsAsSettled(t *testing.T) {
 	for how, settle := range settlings {
 		var zero Ticket
