@@ -288,9 +288,13 @@ proctype caller(byte id) {
 					:: generation(w) != gen -> break
 					:: else
 					fi;
-					next = (does == cut -> (others < window(w) -> others : window(w)) * 5 / 8 :
-						(does == goOn && !failed && window(w) < MAXWINDOW -> window(w) + 1 : window(w)));
-					next = (next < 1 -> 1 : next);
+					if
+					:: does == cut ->
+						next = (others < window(w) -> others : window(w));
+						next = (next * 5 / 8 < 1 -> 1 : next * 5 / 8)
+					:: does == goOn && !failed && window(w) < MAXWINDOW -> next = window(w) + 1
+					:: else -> next = window(w)
+					fi;
 					next = pack(phase(w), inFlight(w) - 1, next, generation(w));
 					atomic {
 						if

@@ -30,10 +30,10 @@ check() {
 	breadth) flags+=(-DCOLLAPSE -DMEMLIM=4000 -DBFS) ;;
 	hashed) flags+=(-DBITSTATE) ;;
 	esac
-	(cd "$dir" && spin -a "$@" breaker.pml >spin.out && gcc "${flags[@]}" -w -o pan pan.c) || { cat "$dir/spin.out"; return 2; }
+	(cd "$dir" && spin -a "$@" breaker.pml >spin.out </dev/null && gcc "${flags[@]}" -w -o pan pan.c) || { cat "$dir/spin.out"; return 2; }
 	local began=$SECONDS options=(-m200000)
 	if [ "$search" = hashed ]; then options+=(-w30 -k3); fi
-	(cd "$dir" && timeout "$seconds" ./pan "${options[@]}" >pan.out 2>&1) || true
+	(cd "$dir" && timeout --foreground "$seconds" ./pan "${options[@]}" >pan.out 2>&1 </dev/null) || true
 	local errors states
 	errors=$(grep -aoE 'errors: [0-9]+' "$dir/pan.out" | head -1 || true)
 	states=$(grep -aoE '[0-9.e+]+ states, stored' "$dir/pan.out" | head -1 || true)

@@ -90,8 +90,8 @@ var List = []Mutation{
 		"	return w.phase() == phaseClosed || w.mode() == Shadow ||", "	if next, ok := w.admit(); ok {\n		b.swap(w, next)\n	}\n	return w.phase() == phaseClosed || w.mode() == Shadow ||"),
 	m("G5", "Ready marks the window as full", breaker,
 		"	return w.phase() == phaseClosed || w.mode() == Shadow ||", "	if _, ok := w.admit(); !ok {\n		mark(&b.full, w.generation())\n	}\n	return w.phase() == phaseClosed || w.mode() == Shadow ||"),
-	m("G5", "Snapshot gives up silent probes", snapshot,
-		"	b.mustBeMade()\n	var s Snapshot", "	b.mustBeMade()\n	b.giveUp(b.cfg.Clock.Now() + b.cfg.Recovery.ProbeTimeout)\n	var s Snapshot"),
+	m("G5", "Snapshot ends the silence", snapshot,
+		"	b.mustBeMade()\n	var s Snapshot", "	b.mustBeMade()\n	raise(&b.heard, int64(b.cfg.Clock.Now()))\n	var s Snapshot"),
 	m("G5", "RetryAfter counts a refusal", snapshot,
 		"	if w.phase() != phaseOpen {\n		return 0\n	}\n	return b.retryAfter", "	if w.phase() != phaseOpen {\n		return 0\n	}\n	b.ring.Count(countRefusedOpen)\n	return b.retryAfter"),
 
