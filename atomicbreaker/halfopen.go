@@ -66,12 +66,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 		if w.inFlight() == 0 || next.inFlight() >= next.window() && now-b.silentSince() >= b.cfg.Recovery.Quiet {
 			b.kick() // in the second case the silence may have made a place already
 		}
-		return Ticket{
-			breaker: b,
-			claim:   claimOf(w) | claimProbe | claimTimed | claim(ticketCut)<<cutShift,
-			start:   now,
-			others:  uint32(w.inFlight()),
-		}, nil
+		return Ticket{breaker: b, claim: claimOfProbe(w, ticketCut), start: now}, nil
 	}
 	return b.Acquire()
 }
@@ -117,11 +112,11 @@ func (b *Breaker) judgeProbe(t *Ticket, old uint64, w word, failed bool, latency
 		return next.pack(), does
 	}
 	e := evidenceOf(old, gen)
-	if e.cut != t.claim.cut() {
+	if e.cut&cutMask != t.claim.cut() {
 		return old, effect{} // sent before the last cut: only the place comes back
 	}
 	slowAnswer := !failed && b.slowAnswer(gen, latency)
-	next, does := b.kind.judge(e, w.inFlight(), w.window(), int(t.others), failed, slowAnswer)
+	next, does := b.kind.judge(e, w.inFlight(), w.window(), t.claim.others(), failed, slowAnswer)
 	return next.pack(), does
 }
 

@@ -24,15 +24,20 @@ type Ticket struct {
 	claim   claim
 	start   time.Duration // of a probe or a timed call
 	settled atomic.Uint32
-	others  uint32 // of a probe: how many were in flight when it was admitted
+
+	// No fifth field: the compiler keeps structs of up to four in registers, and a
+	// ticket that goes through memory costs its caller more than the rest of Acquire.
 }
 
 // A claim is what the admission was worth:
 //
-//	 63           32 31        16 15     3  2     1      0
-//	+---------------+------------+---------+------+------+-----+
-//	|  generation   |    cut     |    0    |shadow|timed |probe|
-//	+---------------+------------+---------+------+------+-----+
+//	 63           32 31     17 16      3  2     1      0
+//	+---------------+---------+----------+------+------+-----+
+//	|  generation   |   cut   |  others  |shadow|timed |probe|
+//	+---------------+---------+----------+------+------+-----+
+//
+//	others  of a probe: how many were in flight when it was admitted
+//	cut     of a probe: how often the window had been cut, the low bits of it
 type claim uint64
 
 const (
@@ -41,13 +46,21 @@ const (
 	claimShadow                   // would have been refused; counts in the totals only
 	claimFlags  = claimProbe | claimTimed | claimShadow
 
-	cutShift = 16
-	cutMask  = 1<<16 - 1
+	othersShift = 3
+	othersMask  = maxInFlight
+	cutShift    = othersShift + inFlightBits
+	cutMask     = 1<<(32-cutShift) - 1
 )
+
+// claimOfProbe is the claim of a probe that w has yet to admit.
+func claimOfProbe(w word, cut uint16) claim {
+	return claimOf(w) | claimProbe | claimTimed | claim(w.inFlight())<<othersShift | claim(cut&cutMask)<<cutShift
+}
 
 func claimOf(w word) claim           { return claim(w >> generationShift << generationShift) }
 func (c claim) generation() uint32   { return uint32(c >> generationShift) }
-func (c claim) cut() uint16          { return uint16(c >> cutShift) }
+func (c claim) cut() uint16          { return uint16(c >> cutShift & cutMask) }
+func (c claim) others() int          { return int(c >> othersShift & othersMask) }
 func (c claim) has(flags claim) bool { return c&flags != 0 }
 
 // Report settles the ticket with an explicit outcome. An outcome that is none
