@@ -151,16 +151,15 @@ func (b *Breaker) State() State {
 // it takes no probe's place, counts nothing and changes nothing. For choosing
 // among backends; then Acquire.
 func (b *Breaker) Ready() bool {
-	if b != nil && b.load()&phaseMask == phaseClosed {
-		return true
+	// Just small enough for the compiler to inline.
+	if b != nil {
+		if w := b.load(); w.phase() == phaseClosed {
+			return true
+		} else if w != 0 {
+			return w.readyUnlessClosed()
+		}
 	}
-	return b.readySlow()
-}
-
-func (b *Breaker) readySlow() bool {
-	b.mustBeMade()
-	w := b.load()
-	return w.phase() == phaseClosed || w.mode() == Shadow || w.phase() == phaseHalfOpen && w.inFlight() < w.window()
+	panic(unmade)
 }
 
 // Acquire claims leave to make a call. It never blocks and never allocates.

@@ -90,6 +90,12 @@ func (w word) window() int        { return int(w >> windowShift & maxWindow) }
 func (w word) generation() uint32 { return uint32(w >> generationShift) }
 func (w word) forced() bool       { return w.mode() == ForcedOpen || w.mode() == ForcedClosed }
 
+// readyUnlessClosed reports whether a call would be admitted that finds the
+// breaker not closed.
+func (w word) readyUnlessClosed() bool {
+	return w.mode() == Shadow || w.phase() == phaseHalfOpen && w.inFlight() < w.window()
+}
+
 func pack(p phase, m Mode, inFlight, window int, generation uint32) word {
 	return p | word(m)<<modeShift | word(inFlight)<<inFlightShift |
 		word(window)<<windowShift | word(generation)<<generationShift

@@ -464,6 +464,10 @@ var asked = []row{
 	}},
 }
 
+// Not inlined: the compiler would copy the body into its caller before it has
+// inlined Ready, and call it from there.
+//
+//go:noinline
 func readyAtomic(b *atomicbreaker.Breaker) func(_, n int) int {
 	return func(_, n int) (admitted int) {
 		for range n {
@@ -475,6 +479,7 @@ func readyAtomic(b *atomicbreaker.Breaker) func(_, n int) int {
 	}
 }
 
+//go:noinline
 func readyMutex(b *locked.Mutex) func(_, n int) int {
 	return func(_, n int) (admitted int) {
 		for range n {
@@ -486,6 +491,7 @@ func readyMutex(b *locked.Mutex) func(_, n int) int {
 	}
 }
 
+//go:noinline
 func readyRWMutex(b *locked.RWMutex) func(_, n int) int {
 	return func(_, n int) (admitted int) {
 		for range n {
