@@ -12,13 +12,16 @@ func (b *Breaker) countSuccess(gen uint32) {
 	e := b.ring.Epoch() // [E1 observe]
 	if b.load().generation() == gen && b.ring.Live(e, gen) {
 		s := b.ring.Pick()
-		if b.ring.Hit(s, e, ring.Success) {
-			if s.Failing() || b.streak.v.Load()&streakLength != 0 {
-				b.endStreak(s, gen)
+		if cell, n, ok := b.ring.Peek(s, e, ring.Success); ok {
+			if !ring.Hit(cell, n) {
+				b.ring.Missed(s, e, ring.Success)
+			} else {
+				if s.Failing() || b.streak.v.Load()&streakLength != 0 {
+					b.endStreak(s, gen)
+				}
+				return
 			}
-			return
 		}
-		b.ring.Missed(s, e, ring.Success)
 	}
 	b.countClosed(gen, ring.Success, false, 0)
 }

@@ -16,33 +16,40 @@ import (
 // deadline, Recovery.ProbeTimeout from now, so that a call to a dependency
 // that hangs comes back.
 func (b *Breaker) Do(ctx context.Context, f func(ctx context.Context) error) (err error) {
-	gen, ordinary, err := b.enter(ctx, f == nil)
-	if err != nil {
+	if b == nil || ctx == nil || f == nil {
+		b.cannotDo()
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !ordinary {
+	w := b.load()
+	if !b.ordinary(w) {
 		return b.doTicket(ctx, f)
 	}
 	returned := false
 	defer func() {
-		if !returned {
-			b.countClosed(gen, ring.Failure, false, 0)
+		if returned && err == nil {
+			b.countSuccess(w.generation())
+		} else {
+			b.leave(ctx, w.generation(), returned, err)
 		}
 	}()
 	err = f(ctx)
 	returned = true
-	b.leave(ctx, gen, err)
 	return err
 }
 
 // Do is [Breaker.Do] for a call that returns a value. A call that is not made
 // returns the zero T.
 func Do[T any](ctx context.Context, b *Breaker, f func(ctx context.Context) (T, error)) (v T, err error) {
-	gen, ordinary, err := b.enter(ctx, f == nil)
-	if err != nil {
+	if b == nil || ctx == nil || f == nil {
+		b.cannotDo()
+	}
+	if err := ctx.Err(); err != nil {
 		return v, err
 	}
-	if !ordinary {
+	w := b.load()
+	if !b.ordinary(w) {
 		err = b.doTicket(ctx, func(ctx context.Context) error {
 			v, err = f(ctx)
 			return err
@@ -51,32 +58,31 @@ func Do[T any](ctx context.Context, b *Breaker, f func(ctx context.Context) (T, 
 	}
 	returned := false
 	defer func() {
-		if !returned {
-			b.countClosed(gen, ring.Failure, false, 0)
+		if returned && err == nil {
+			b.countSuccess(w.generation())
+		} else {
+			b.leave(ctx, w.generation(), returned, err)
 		}
 	}()
 	v, err = f(ctx)
 	returned = true
-	b.leave(ctx, gen, err)
 	return v, err
 }
 
-// enter admits an ordinary call of a closed breaker, for which a generation is
-// all that there is to remember: the claim never leaves Do, so no flag guards
-// against a second settling.
-func (b *Breaker) enter(ctx context.Context, noFunc bool) (gen uint32, ordinary bool, err error) {
-	if b == nil || ctx == nil || noFunc {
-		b.mustBeMade()
-		panic("atomicbreaker: Do with a nil context or function")
-	}
-	w := b.load()
-	return w.generation(), w.phase() == phaseClosed && !b.timed, ctx.Err()
+func (b *Breaker) cannotDo() {
+	b.mustBeMade()
+	panic("atomicbreaker: Do with a nil context or function")
 }
 
-// leave settles an ordinary call.
-func (b *Breaker) leave(ctx context.Context, gen uint32, err error) {
-	if err == nil {
-		b.countSuccess(gen)
+// ordinary reports whether w admits a call for which the generation is all that
+// there is to remember: the claim never leaves Do, so no flag guards against a
+// second settling.
+func (b *Breaker) ordinary(w word) bool { return w.phase() == phaseClosed && !b.timed }
+
+// leave settles an ordinary call that is no plain success.
+func (b *Breaker) leave(ctx context.Context, gen uint32, returned bool, err error) {
+	if !returned {
+		b.countClosed(gen, ring.Failure, false, 0)
 		return
 	}
 	t := Ticket{breaker: b, claim: claim(gen) << generationShift}

@@ -13,7 +13,8 @@ import (
 func settleOn(t *testing.T, b *Breaker, s ring.Stripe, o Outcome) {
 	t.Helper()
 	e := b.ring.Epoch()
-	require.True(t, b.ring.Hit(s, e, ring.Kind(o)))
+	cell, n, ok := b.ring.Peek(s, e, ring.Kind(o))
+	require.True(t, ok && ring.Hit(cell, n))
 	if o == Success {
 		b.endStreak(s, 0)
 		return

@@ -89,16 +89,26 @@ func (t *Ticket) ReportAfter(o Outcome, after time.Duration) bool {
 // default as Failure. A ticket knows no context; see [Ticket.DoneContext].
 // If Classify panics, the ticket is settled as a Failure and the panic goes on.
 func (t *Ticket) Done(err error) bool {
-	if !t.first() {
+	b := t.breaker
+	if err != nil || b == nil || t.claim.has(claimFlags) {
+		return t.DoneContext(context.Background(), err)
+	}
+	e, gen := b.ring.Epoch(), t.claim.generation() // [E1 observe]
+	if b.load().generation() != gen || !b.ring.Live(e, gen) {
+		return t.DoneContext(context.Background(), nil)
+	}
+	s := b.ring.Pick()
+	cell, n, ok := b.ring.Peek(s, e, ring.Success)
+	if t.settled.Swap(1) != 0 {
 		return false
 	}
-	switch {
-	case err != nil:
-		t.settleError(context.Background(), err)
-	case t.claim.has(claimFlags):
-		t.settleSlow(Success, 0)
-	default:
-		t.breaker.countSuccess(t.claim.generation())
+	if !ok {
+		b.countClosed(gen, ring.Success, false, 0)
+	} else if !ring.Hit(cell, n) {
+		b.ring.Missed(s, e, ring.Success)
+		b.countClosed(gen, ring.Success, false, 0)
+	} else if s.Failing() || b.streak.v.Load()&streakLength != 0 {
+		b.endStreak(s, gen)
 	}
 	return true
 }

@@ -148,17 +148,24 @@ func (r *Ring) addSlow(s Stripe, cell *atomic.Uint64, c uint64, e Epoch, k Kind)
 	}
 }
 
-// Hit is the fast path of [Ring.Add], small enough to be inlined: it counts in
-// the caller's stripe s if the cell is e's and nobody else writes to it. When
-// it fails, call [Ring.Missed] and then Add.
-func (r *Ring) Hit(s Stripe, e Epoch, k Kind) bool {
+// Peek is the first half of the fast path of [Ring.Add], small enough to be
+// inlined: it finds the cell of e's bucket in the caller's stripe s, and its
+// value. It reports false if the cell is still another bucket's; then call Add.
+// The second half is [Hit]. In halves, so that a caller who has another atomic
+// write to do can do it in between: reads wait for the atomic write before them.
+func (r *Ring) Peek(s Stripe, e Epoch, k Kind) (cell *atomic.Uint64, value uint64, ok bool) {
 	i := uint(e.index()) + uint(k)
 	if i >= uint(len(s)) {
-		return false
+		return nil, 0, false
 	}
-	c := s[i].Load()
-	return c^uint64(e) <= r.countMask && s[i].CompareAndSwap(c, c+1)
+	cell = &s[i]
+	value = cell.Load()
+	return cell, value, value^uint64(e) <= r.countMask
 }
+
+// Hit counts in a cell that Peek has found, unless somebody else has written to
+// it in the meantime; then call [Ring.Missed] and Add.
+func Hit(cell *atomic.Uint64, value uint64) bool { return cell.CompareAndSwap(value, value+1) }
 
 // Missed notes why a Hit failed: if the cell is e's, somebody else wrote to it.
 func (r *Ring) Missed(s Stripe, e Epoch, k Kind) {
