@@ -178,8 +178,8 @@ func (b *Breaker) Acquire() (Ticket, error) {
 		case w.phase() == phaseClosed && !b.timed:
 			return Ticket{breaker: b, claim: claimOf(w)}, nil
 		case w&(phaseMask|modeMask) == phaseOpen: // and Auto
-			if s := b.ring.Pick(); !s.Bump(countRefusedOpen) {
-				b.ring.CountSlow(s, countRefusedOpen)
+			if !b.ring.Pick().Bump(countRefusedOpen) {
+				b.ring.Shared()
 			}
 			return Ticket{}, &b.refused[refusedOpen]
 		}

@@ -92,9 +92,9 @@ func (r *Ring) Pick() Stripe {
 	return stripes[i]
 }
 
-// contended is called when a compare-and-swap has failed on a stripe: somebody
-// else writes to it. One call in a row of them asks for more stripes.
-func (r *Ring) contended() {
+// Shared notes that somebody else was seen to write to the caller's stripe. One
+// call in a row of them asks for more stripes.
+func (r *Ring) Shared() {
 	if !r.crowded.Load() && r.crowded.CompareAndSwap(false, true) && r.onCrowd != nil {
 		r.onCrowd()
 	}

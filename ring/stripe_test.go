@@ -113,8 +113,8 @@ func TestStripesGrowOnContentionOnlyAndToTheirLimit(t *testing.T) {
 	require.Equal(t, []int{1, 1}, []int{r.InUse(), r.Stripes()})
 	salts := map[uint64]bool{r.salt.Load(): true}
 	for _, want := range []int{2, 4, 8} {
-		r.contended()
-		r.contended()
+		r.Shared()
+		r.Shared()
 		require.True(t, r.Crowded())
 		r.Grow()
 		require.False(t, r.Crowded())
@@ -124,7 +124,7 @@ func TestStripesGrowOnContentionOnlyAndToTheirLimit(t *testing.T) {
 	}
 	require.Equal(t, 3, told, "once for each time that it is crowded")
 	for range maxResalts {
-		r.contended()
+		r.Shared()
 		r.Grow()
 		require.False(t, r.Crowded())
 		require.Equal(t, 8, r.InUse())
@@ -132,7 +132,7 @@ func TestStripesGrowOnContentionOnlyAndToTheirLimit(t *testing.T) {
 		salts[r.salt.Load()] = true
 		require.Equal(t, uint64(1), r.salt.Load()&1, "a salt stays odd")
 	}
-	r.contended()
+	r.Shared()
 	r.Grow()
 	require.True(t, r.Crowded(), "and in the end nobody asks any more")
 
