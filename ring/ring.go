@@ -46,7 +46,7 @@ type Options struct {
 	Slow     bool   // keep cells for Slow
 	Counters int    // plain counters beside the window
 	Stripes  int    // the most stripes, a power of two
-	OnCrowd  func() // told of contention, until Grow or Narrow; may be nil
+	OnCrowd  func() // told when Grow is wanted; may be nil
 }
 
 // Ring is a rolling window of outcomes. Make it with [New].
@@ -62,7 +62,7 @@ type Ring struct {
 	layout
 	words   int32
 	limit   int16
-	resalts int16 // owned by the caller of Grow
+	deals   atomic.Int32 // over the same stripes, in this bucket
 	onCrowd func()
 	slept   atomic.Uint64 // absolute bucket number at which the window fell asleep
 }
@@ -226,6 +226,7 @@ func (r *Ring) At(e Epoch, number uint64) bool { return r.at(r.tag(e), number) =
 // Advance moves a live epoch e on to bucket number. It reports whether the
 // epoch was e. Call [Ring.Sweep] afterwards.
 func (r *Ring) Advance(e Epoch, number uint64) bool {
+	r.redeal()
 	return r.epoch.CompareAndSwap(uint64(e), uint64(r.at(r.tag(e), number)))
 }
 

@@ -92,43 +92,63 @@ func (r *Ring) Pick() Stripe {
 	return stripes[i]
 }
 
-// Shared notes that somebody else was seen to write to the caller's stripe. One
-// call in a row of them asks for more stripes.
+// Shared notes that somebody else was seen to write to the caller's stripe, and
+// deals the goroutines anew: over twice the stripes or, if all are in use, over
+// the same ones, because two that collide for ever would cost more than a
+// stripe. If the stripes have to be made first, it asks for [Ring.Grow].
 func (r *Ring) Shared() {
-	if !r.crowded.Load() && r.crowded.CompareAndSwap(false, true) && r.onCrowd != nil {
+	if r.crowded.Load() || !r.crowded.CompareAndSwap(false, true) {
+		return // somebody is at it
+	}
+	if !r.deal() && r.onCrowd != nil {
 		r.onCrowd()
 	}
 }
 
-// Crowded reports whether contention was seen since the last Grow or Narrow.
+// Crowded reports whether a stripe was seen to be shared, and nobody has
+// done anything about it.
 func (r *Ring) Crowded() bool { return r.crowded.Load() }
 
-// Grow doubles the stripes in use or, at the limit, deals the goroutines
-// anew: two that collide for ever would cost more than a stripe.
-// It must not run concurrently with itself.
+// Grow makes more stripes for a crowded ring, up to the limit, and deals the
+// goroutines anew. It must not run concurrently with itself.
 func (r *Ring) Grow() {
+	all := r.all()
+	if want := 2 * r.InUse(); want <= int(r.limit) && len(all) < want {
+		stripes := append(make([]Stripe, 0, want), all...)
+		for len(stripes) < want {
+			stripes = append(stripes, newStripe(r.words))
+		}
+		r.grown.Store(&stripes) // [E6 publish] before the mask: every index under it exists
+	}
+	r.deal()
+}
+
+// deal spreads the goroutines over twice the stripes, as far as they exist, or
+// else anew over the same ones. It reports false if there should be more. Two
+// at a time do no harm: one of them changes the mask, and any odd salt is good.
+func (r *Ring) deal() bool {
 	mask := r.mask.Load()
-	inUse := int(mask) + 1
-	switch {
+	switch inUse := int(mask) + 1; {
 	case inUse < int(r.limit):
-		r.resalts = 0
-		if all := r.all(); len(all) < 2*inUse {
-			stripes := append(make([]Stripe, 0, 2*inUse), all...)
-			for len(stripes) < 2*inUse {
-				stripes = append(stripes, newStripe(r.words))
-			}
-			r.grown.Store(&stripes) // [E6 publish] before the mask: every index under it exists
+		if len(r.all()) < 2*inUse {
+			return false
 		}
-		if !r.mask.CompareAndSwap(mask, uint32(2*inUse-1)) {
-			return // narrowed in the meantime
-		}
-	case r.resalts < maxResalts:
-		r.resalts++
-	default:
-		return // crowded stays set: nobody asks again until Narrow
+		r.mask.CompareAndSwap(mask, uint32(2*inUse-1)) // or it was narrowed in the meantime
+		r.deals.Store(0)
+	case r.deals.Add(1) > maxDeals:
+		return true // crowded stays set: enough of it until the bucket ends
 	}
 	r.salt.Store(r.salt.Load()*saltStep + 2)
 	r.crowded.Store(false)
+	return true
+}
+
+// redeal lets a ring that is crowded in spite of all its stripes try again.
+func (r *Ring) redeal() {
+	if r.deals.Load() > 0 {
+		r.deals.Store(0)
+		r.crowded.Store(false)
+	}
 }
 
 // Narrow goes back to one stripe, so that a single goroutine's outcomes lie
@@ -146,10 +166,10 @@ func (r *Ring) InUse() int { return int(r.mask.Load()) + 1 }
 func (r *Ring) Stripes() int { return len(r.all()) }
 
 const (
-	// maxResalts bounds how often a crowded ring at its limit is dealt anew.
-	// With twice as many stripes as goroutines a deal without a collision
-	// comes after a few tries.
-	maxResalts = 16
+	// maxDeals bounds how often in a bucket a crowded ring at its limit is dealt
+	// anew. With twice as many stripes as goroutines at work a deal without a
+	// collision comes after a few tries; with more goroutines none is better.
+	maxDeals = 16
 
 	// firstSalt is 2^64 divided by the golden ratio (Knuth, The Art of Computer
 	// Programming, vol. 3, section 6.4); saltStep is the multiplier of

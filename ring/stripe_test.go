@@ -110,6 +110,7 @@ func TestStripesGrowOnContentionOnlyAndToTheirLimit(t *testing.T) {
 		r.Count(0)
 	}
 	require.Zero(t, told, "one goroutine crowds nobody")
+	require.True(t, r.Wake(r.Epoch(), 0, 100))
 	require.Equal(t, []int{1, 1}, []int{r.InUse(), r.Stripes()})
 	salts := map[uint64]bool{r.salt.Load(): true}
 	for _, want := range []int{2, 4, 8} {
@@ -123,24 +124,33 @@ func TestStripesGrowOnContentionOnlyAndToTheirLimit(t *testing.T) {
 		salts[r.salt.Load()] = true
 	}
 	require.Equal(t, 3, told, "once for each time that it is crowded")
-	for range maxResalts {
+	for range maxDeals {
 		r.Shared()
-		r.Grow()
 		require.False(t, r.Crowded())
 		require.Equal(t, 8, r.InUse())
 		require.False(t, salts[r.salt.Load()], "at the limit the goroutines are dealt anew")
 		salts[r.salt.Load()] = true
 		require.Equal(t, uint64(1), r.salt.Load()&1, "a salt stays odd")
 	}
+	last := r.salt.Load()
+	r.Shared()
+	require.True(t, r.Crowded(), "enough of it")
 	r.Shared()
 	r.Grow()
-	require.True(t, r.Crowded(), "and in the end nobody asks any more")
+	require.Equal(t, last, r.salt.Load())
+	require.True(t, r.Advance(r.Epoch(), 101))
+	for range maxDeals {
+		r.Shared()
+		require.False(t, r.Crowded(), "the next bucket may try again")
+	}
+	require.Equal(t, 3, told, "and needs nobody for it")
 
 	kept := r.all()
 	r.Narrow()
 	require.Equal(t, []int{1, 8}, []int{r.InUse(), r.Stripes()})
 	require.False(t, r.Crowded())
-	r.Grow()
+	r.Shared()
+	require.False(t, r.Crowded(), "stripes that exist are used at once")
 	require.Equal(t, []int{2, 8}, []int{r.InUse(), r.Stripes()})
 	for i, s := range r.all() {
 		require.True(t, &kept[i][0] == &s[0], "the stripes that exist stay where they are")
