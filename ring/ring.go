@@ -60,7 +60,7 @@ type Ring struct {
 	first   [1]Stripe
 
 	layout
-	words   int32
+	words   int16
 	limit   int16
 	deals   atomic.Int32 // over the same stripes, in this bucket
 	onCrowd func()
@@ -83,7 +83,7 @@ func (r *Ring) Init(o Options) {
 	}
 	head := headWords + o.Counters
 	r.layout = newLayout(o.Buckets, o.MaxCount, head, int(cells))
-	r.words = int32(head + o.Buckets*int(cells))
+	r.words = int16(head + o.Buckets*int(cells))
 	r.limit = int16(o.Stripes)
 	r.onCrowd = o.OnCrowd
 	r.first[0] = newStripe(r.words)

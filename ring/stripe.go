@@ -30,7 +30,7 @@ const (
 // newStripe allocates a stripe. Its lines hold no pointer, so that the
 // allocator puts no header before them and each starts on a line of the
 // machine.
-func newStripe(words int32) Stripe {
+func newStripe(words int16) Stripe {
 	lines := make([]line, (int(words)+lineWords-1)/lineWords)
 	return unsafe.Slice(&lines[0][0], len(lines)*lineWords)
 }
