@@ -55,18 +55,21 @@ func TestHistories(t *testing.T) {
 	for _, impl := range []lockstep.Implementation{lockstep.Atomic(), lockstep.Mutex()} {
 		for _, r := range rules {
 			t.Run(impl.Name+"/"+r.name, func(t *testing.T) {
-				began, overlaps := time.Now(), 0
+				began, overlaps, seen := time.Now(), 0, verdicts{}
 				for seed := range n {
 					rec, err := record(impl, r.rule, seed)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := rec.check(); err != nil {
+					if err := seen.add(rec.check()); err != nil {
 						t.Fatalf("seed %d: %v", seed, err)
 					}
 					overlaps += rec.overlaps()
 				}
-				t.Logf("%d histories, %d pairs of calls overlapped, %v", n, overlaps, time.Since(began).Round(time.Millisecond))
+				t.Logf("%v, %d pairs of calls overlapped, %v", &seen, overlaps, time.Since(began).Round(time.Millisecond))
+				if !seen.enough() {
+					t.Error("too many without a verdict")
+				}
 				if overlaps == 0 {
 					t.Error("no two calls overlapped: nothing was tested")
 				}

@@ -21,7 +21,7 @@ var histories = flag.Uint64("histories", 400, "scheduled histories of each rule"
 func TestScheduledHistories(t *testing.T) {
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
-			began, overlaps, steps := time.Now(), 0, atomic.Steps
+			began, overlaps, steps, seen := time.Now(), 0, atomic.Steps, verdicts{}
 			for seed := range *histories {
 				draw := func(client uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 3+client)) }
 				rec, err := newRecorder(lockstep.Atomic(), r.rule, func() {})
@@ -40,7 +40,7 @@ func TestScheduledHistories(t *testing.T) {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 				rec.finish(draw(5))
-				if err := rec.check(); err != nil {
+				if err := seen.add(rec.check()); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 				overlaps += rec.overlaps()
@@ -48,7 +48,10 @@ func TestScheduledHistories(t *testing.T) {
 			if atomic.Steps == steps {
 				t.Fatal("no atomic operation passed through the scheduler: this is not an instrumented build")
 			}
-			t.Logf("%d histories, %d pairs of calls overlapped, %v", *histories, overlaps, time.Since(began).Round(time.Millisecond))
+			t.Logf("%v, %d pairs of calls overlapped, %v", &seen, overlaps, time.Since(began).Round(time.Millisecond))
+			if !seen.enough() {
+				t.Error("too many without a verdict")
+			}
 		})
 	}
 }
