@@ -60,8 +60,8 @@ func (b *Breaker) countClosed(gen uint32, k ring.Kind, slow bool, after time.Dur
 			e = b.addSlow(e, gen)
 		}
 		run := b.noteBad(s, gen, k)
-		if w.mode() != ForcedClosed {
-			b.judge(w, b.windowOf(s, e, run, slow), k, run, after)
+		if wanted := b.wanted(run, slow); w.mode() != ForcedClosed && (wanted || b.ring.Due(s, e)) {
+			b.judge(w, b.windowOf(s, e, wanted), k, run, after)
 		}
 		return
 	}
@@ -82,28 +82,29 @@ func (b *Breaker) addSlow(e ring.Epoch, gen uint32) ring.Epoch {
 	}
 }
 
-// windowOf returns the counts that the rules are to judge. If a share over all
-// stripes reaches a rate, then some stripe's own share does; so as long as
-// this one's does not, the others need not be read: the recorder that pushes
+// wanted reports whether a bad call is worth a look at the window. If a share
+// over all stripes reaches a rate, then some stripe's own share does; so as long
+// as this one's does not, the others need not be read: the recorder that pushes
 // its stripe over the rate will read them, or else the tick at the end of the
 // bucket.
 //
 // Nor is its own window summed at every failure: while the bucket lasts, its
 // calls only grow, so the sum tells how many failures must come before the
 // rate can be reached.
-func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, run uint32, slow bool) ring.Counts {
+func (b *Breaker) wanted(run uint32, slow bool) bool {
 	slowRule := b.timed && b.cfg.SlowCallRate != Off // a quick failure may fill its minimum
-	asked := slow || slowRule || b.cfg.ReadyToTrip != nil || b.streakMet(run)
-	if !asked && !b.ring.Due(s, e) {
-		return ring.Counts{}
-	}
+	return slow || slowRule || b.cfg.ReadyToTrip != nil || b.streakMet(run)
+}
+
+// windowOf returns the counts that the rules are to judge, if wanted or due.
+func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, wanted bool) ring.Counts {
 	held := b.ring.Held(s, e) // before the sum, which then has at least these
 	own := b.ring.SumStripe(s, e)
 	b.ring.SetDue(s, e, held, failuresUntil(own[ring.Failure], own.Calls(), b.cfg.FailureRate))
 	if b.ring.InUse() == 1 && b.ring.Stripes() == 1 {
 		return own
 	}
-	if asked || b.rateMet(own, ring.Failure) != ReasonNone {
+	if wanted || b.rateMet(own, ring.Failure) != ReasonNone {
 		return b.ring.Sum(e)
 	}
 	return ring.Counts{}

@@ -20,7 +20,9 @@ func settleOn(t *testing.T, b *Breaker, s ring.Stripe, o Outcome) {
 		return
 	}
 	run := b.noteBad(s, 0, ring.Failure)
-	b.judge(b.load(), b.windowOf(s, e, run, false), ring.Failure, run, 0)
+	if wanted := b.wanted(run, false); wanted || b.ring.Due(s, e) {
+		b.judge(b.load(), b.windowOf(s, e, wanted), ring.Failure, run, 0)
+	}
 }
 
 // TestTripIsAtMostOneBucketLateOnManyStripes: the stripe whose own share

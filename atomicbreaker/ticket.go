@@ -141,24 +141,30 @@ func (t *Ticket) Cancel() bool {
 // first reports whether this call is the one that settles the ticket.
 func (t *Ticket) first() bool { return t.breaker != nil && t.settled.Swap(1) == 0 }
 
-// settleError settles by an error, even if Classify panics.
+// settleError settles by an error.
 func (t *Ticket) settleError(ctx context.Context, err error) {
 	switch classify := t.breaker.cfg.Classify; {
 	case cancelled(ctx), Rejected(err):
-		t.settle(Ignored, 0)
+		t.settleSlow(Ignored, 0)
 	case classify == nil:
-		t.settle(Failure, 0)
+		t.settleSlow(Failure, 0)
 	default:
-		outcome := Failure
-		defer func() { t.settle(outcome, 0) }()
-		outcome = classify(err)
+		t.settleBy(classify, err)
 	}
+}
+
+// settleBy settles even if classify panics.
+func (t *Ticket) settleBy(classify func(error) Outcome, err error) {
+	outcome := Failure
+	defer func() { t.settle(outcome, 0) }()
+	outcome = classify(err)
 }
 
 // cancelled reports whether the caller has left. A deadline is not leaving:
 // being too slow is what breakers are for.
 func cancelled(ctx context.Context) bool {
-	return errors.Is(ctx.Err(), context.Canceled)
+	err := ctx.Err()
+	return err != nil && errors.Is(err, context.Canceled)
 }
 
 // settle counts an outcome of a ticket that nobody else will settle.
