@@ -1,0 +1,87 @@
+package coherence
+
+import (
+	"fmt"
+
+	"github.com/atomicbreaker/breaker/verify/shim/atomic"
+)
+
+// A Result is what one simulated run came to.
+type Result struct {
+	Path       string
+	Impl       string // atomic, packed, mutex or counter
+	Line       int    // bytes: 64, or 128 where processors fetch lines in pairs
+	Processors int
+
+	// Transfers is the number of line transfers for each call.
+	Transfers float64
+
+	// Queue is the number of transfers of the line that had most, for a round
+	// in which each processor makes one call. They come one after another, so
+	// a round takes at least as long as that, however many processors there are.
+	Queue float64
+}
+
+// String is the result as a line in the format of Go benchmarks.
+func (r Result) String() string {
+	return fmt.Sprintf("BenchmarkSimulated/path=%s/impl=%s/line=%d/processors=%d 1 %.4f transfers/call %.4f queue/round",
+		r.Path, r.Impl, r.Line, r.Processors, r.Transfers, r.Queue)
+}
+
+// Rounds of calls by all processors. Before anything is counted the ring has
+// time to add stripes, at most 8 times, and to deal goroutines anew, at most 16
+// times; each takes one tick of its timer.
+const (
+	warmRounds     = 32
+	callsPerRound  = 4
+	countedRounds = 10
+)
+
+// simulate runs one subject on so many processors. It returns the results for
+// lines of 64 and 128 bytes, and for the atomic breaker also those of its packed
+// twin.
+func simulate(seed uint64, impl, path string, processors int) ([]Result, error) {
+	var all stripes
+	all.listen()
+	s, err := newSubject(impl, path, processors)
+	if err != nil {
+		return nil, err
+	}
+	m := newMachine(seed, processors, s.call)
+	names := []string{impl, impl}
+	m.layouts = []layout{{nil, newCaches(6)}, {nil, newCaches(7)}}
+	if impl == "atomic" {
+		names = append(names, "packed", "packed")
+		m.layouts = append(m.layouts, layout{all.packed, newCaches(6)}, layout{all.packed, newCaches(7)})
+	}
+	before, steps := s.settled(), atomic.Steps
+	m.record()
+	rounds := func(n int) {
+		for range n {
+			m.run(processors * callsPerRound)
+			s.tick()
+		}
+	}
+	rounds(warmRounds)
+	for _, l := range m.layouts {
+		l.caches.forget()
+	}
+	began := m.calls
+	rounds(countedRounds)
+	var results []Result
+	for i, l := range m.layouts {
+		results = append(results, Result{
+			Path: path, Impl: names[i], Line: 1 << l.caches.shift, Processors: processors,
+			Transfers: float64(l.caches.transfers) / float64(m.calls-began),
+			Queue:     float64(l.caches.hottest()) * float64(processors) / float64(m.calls-began),
+		})
+	}
+	m.stop()
+	switch got := s.settled() - before; {
+	case atomic.Steps == steps:
+		return nil, fmt.Errorf("coherence: nothing was recorded: this is not an instrumented build")
+	case got != uint64(m.calls):
+		return nil, fmt.Errorf("coherence: %s, %s: %d of %d calls were counted", path, impl, got, m.calls)
+	}
+	return results, nil
+}
