@@ -14,6 +14,7 @@ type machine struct {
 	processors []*processor
 	random     *rand.Rand
 	calls      int // that the processors have ended
+	accesses   int // that were recorded
 	stopping   bool
 	layouts    []layout
 	stripes    stripes
@@ -25,6 +26,7 @@ type processor struct {
 	next  func() (struct{}, bool)
 	yield func(struct{}) bool
 	page  uint64 // of its goroutine's stack
+	calls int    // since restart
 }
 
 // layout is one way in which memory may be laid out, and its caches.
@@ -53,6 +55,7 @@ func newMachine(seed uint64, n int, call func(processor int) func()) *machine {
 			for !m.stopping {
 				one()
 				m.calls++
+				p.calls++
 			}
 		})
 		m.processors = append(m.processors, p)
@@ -76,10 +79,27 @@ func (m *machine) step(i int) (more bool) {
 	return more
 }
 
+// fewest is the number of calls since restart of the processor that has made fewest.
+func (m *machine) fewest() int {
+	n := m.processors[0].calls
+	for _, p := range m.processors {
+		n = min(n, p.calls)
+	}
+	return n
+}
+
+// restart begins to count the calls of each processor anew.
+func (m *machine) restart() {
+	for _, p := range m.processors {
+		p.calls = 0
+	}
+}
+
 // record begins to pass accesses on to the caches. What happens outside run, as
 // the timer's callback does, happens on the processor that ran last.
 func (m *machine) record() {
 	atomic.Record = func(address, size uintptr, writes bool) {
+		m.accesses++
 		for _, l := range m.layouts {
 			at := address
 			if l.place != nil {

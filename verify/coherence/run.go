@@ -10,18 +10,29 @@ import (
 	"github.com/atomicbreaker/breaker/verify/internal/overlay"
 )
 
-// Run simulates everything in an instrumented build of the breaker with the
-// edits made, and returns the results.
-func Run(ctx context.Context, edits ...overlay.Edit) ([]Result, error) {
-	b, err := overlay.New()
+// Choice is what to simulate. The zero value is everything.
+type Choice struct {
+	Paths      string // a regular expression
+	Impls      string // a regular expression; packed comes with atomic
+	Processors int    // the most
+}
+
+// Run simulates in an instrumented build of the breaker with the edits made, and
+// returns the results.
+func Run(ctx context.Context, c Choice, edits ...overlay.Edit) ([]Result, error) {
+	b, err := overlay.New(edits...)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	if err := b.Record(edits...); err != nil {
+	if err := b.Record(); err != nil {
 		return nil, err
 	}
-	r, err := b.Test(ctx, "verify", nil, "-count=1", "-v", "./coherence", "-run", "^TestSimulation$")
+	args := []string{"-count=1", "-v", "./coherence", "-run", fmt.Sprintf("^TestSimulation$/^(%s)$/^(%s)$", orAll(c.Paths), orAll(c.Impls))}
+	if c.Processors > 0 {
+		args = append(args, "-processors", strconv.Itoa(c.Processors))
+	}
+	r, err := b.Test(ctx, "verify", nil, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +49,17 @@ func Run(ctx context.Context, edits ...overlay.Edit) ([]Result, error) {
 			all = append(all, one)
 		}
 	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("coherence: nothing was simulated:\n%s", r.Output)
+	}
 	return all, nil
+}
+
+func orAll(pattern string) string {
+	if pattern == "" {
+		return ".*"
+	}
+	return pattern
 }
 
 // parse reads what Result.String wrote.

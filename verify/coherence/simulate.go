@@ -28,14 +28,22 @@ func (r Result) String() string {
 		r.Path, r.Impl, r.Line, r.Processors, r.Transfers, r.Queue)
 }
 
-// Rounds of calls by all processors. Before anything is counted the ring has
-// time to add stripes, at most 8 times, and to deal goroutines anew, at most 16
-// times; each takes one tick of its timer.
+// After each round of calls by all processors the timers run that are due.
+// Before anything is counted the ring comes to rest: it has added its stripes and
+// dealt the goroutines anew as often as it ever will, its timer has had nothing
+// to do for so many rounds, and each processor has made so many calls since. By then
+// no stripe is new: of a stripe that has seen few calls, a failure reads all others,
+// which takes one processor hundreds of times as long as a call.
 const (
-	warmRounds     = 32
-	callsPerRound  = 4
-	countedRounds = 10
+	quietRounds   = 10
+	quietCalls    = 20
+	mostRounds    = 1000
+	countedRounds = 12
 )
+
+// callsPerRound is how many calls each processor makes in a round: enough that two
+// who share a stripe will hardly miss each other.
+func callsPerRound(processors int) int { return max(4, 64/processors) }
 
 // simulate runs one subject on so many processors. It returns the results for
 // lines of 64 and 128 bytes, and for the atomic breaker also those of its packed
@@ -56,18 +64,29 @@ func simulate(seed uint64, impl, path string, processors int) ([]Result, error) 
 	}
 	before, steps := s.settled(), atomic.Steps
 	m.record()
-	rounds := func(n int) {
-		for range n {
-			m.run(processors * callsPerRound)
-			s.tick()
+	round := func() (quiet bool) {
+		m.run(processors * callsPerRound(processors))
+		accesses := m.accesses
+		s.tick()
+		return m.accesses == accesses
+	}
+	for quiet, n := 0, 0; quiet < quietRounds || m.fewest() < quietCalls; n++ {
+		if n == mostRounds {
+			return nil, fmt.Errorf("coherence: %s, %s, %d processors: not at rest after %d rounds", path, impl, processors, n)
+		}
+		quiet++
+		if !round() {
+			quiet = 0
+			m.restart()
 		}
 	}
-	rounds(warmRounds)
 	for _, l := range m.layouts {
 		l.caches.forget()
 	}
 	began := m.calls
-	rounds(countedRounds)
+	for range countedRounds {
+		round()
+	}
 	var results []Result
 	for i, l := range m.layouts {
 		results = append(results, Result{

@@ -34,14 +34,13 @@ var mutex = []Edit{
 // Record: besides atomic operations these are the reads and writes of fields,
 // elements and whole values through a pointer. Not told are an element that a
 // range statement copies, an element of a map, and what other packages do.
-// The edits are made afterwards, in the text that has become of the source.
-func (b *Build) Record(edits ...Edit) error {
+func (b *Build) Record() error {
 	for _, dir := range []string{"ring", "atomicbreaker", "bench/locked"} {
 		if err := b.recordFields(dir); err != nil {
 			return fmt.Errorf("overlay: record the fields of %s: %w", dir, err)
 		}
 	}
-	for _, e := range slices.Concat([]Edit{stripes}, mutex, edits) {
+	for _, e := range append([]Edit{stripes}, mutex...) {
 		if err := b.edit(e); err != nil {
 			return err
 		}
