@@ -1,3 +1,5 @@
+//go:build interleave
+
 package coherence
 
 import (
@@ -11,9 +13,6 @@ import (
 	"github.com/atomicbreaker/breaker/ring"
 	"github.com/atomicbreaker/breaker/verify/shim/atomic"
 )
-
-// Paths are the situations in which calls are made.
-var Paths = []string{"refused", "closed", "closed-10pct-failing", "half-open-refused"}
 
 var errBroken = errors.New("broken")
 
