@@ -19,7 +19,6 @@ type machine struct {
 	accesses   int // that were recorded
 	stopping   bool
 	layouts    []layout
-	stripes    stripes
 	current    int
 }
 
