@@ -132,7 +132,10 @@ func (s *Set) units(name, proc string, units []string) []string {
 }
 
 // known are the benchmarks that have tables of their own.
-var known = []string{"Call", "Floor", "Tails", "Memory", "Stress", "Counter"}
+var known = []string{
+	"Call", "Floor", "Tails", "Memory", "Stress", "Counter",
+	"Buckets", "Stripes", "Breakers", "Failures", "Layout", simulated,
+}
 
 // WriteOthers writes every other benchmark: a table for each, a line for each
 // name, a column for each unit and number of processors.
