@@ -12,4 +12,7 @@
 // no bookkeeping between two calls; with a time per call near a nanosecond
 // testing's RunParallel would be a good part of what it measures. The parallel
 // rows and BenchmarkPairs mean something only where nothing else runs.
+//
+// BenchmarkLayout, Buckets, Stripes, Breakers and Failures measure ours alone,
+// against how its memory is laid out and how much there is of something.
 package bench

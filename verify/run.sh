@@ -3,7 +3,7 @@
 # under ten minutes on two cores: bash verify/run.sh
 #
 # Each part may be run alone: bash verify/run.sh PART..., with the parts
-# histories, schedules, model, properties, fuzz, scenarios, soak, knobs,
+# histories, schedules, coherence, model, properties, fuzz, scenarios, soak, knobs,
 # dropin, platforms. See README.md.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -19,6 +19,11 @@ histories() {
 schedules() {
 	step 'every schedule to a bound'
 	go test -count=1 -v ./interleave | grep -E 'explored|^ok|FAIL|schedule|caught' | sed 's/^ *interleave_test.go:[0-9]*: *//'
+}
+
+coherence() {
+	step 'line transfers on up to 128 processors, simulated'
+	go test -count=1 -v ./coherence | grep -E 'simulated|seen|^ok|FAIL|---' | sed 's/^ *coherence_test.go:[0-9]*: *//'
 }
 
 model() {
@@ -71,10 +76,10 @@ platforms() {
 	bash platforms.sh short
 }
 
-for part in "${@:-histories schedules model properties fuzz scenarios soak knobs dropin platforms}"; do
+for part in "${@:-histories schedules coherence model properties fuzz scenarios soak knobs dropin platforms}"; do
 	for p in $part; do
 		case $p in
-		histories | schedules | model | properties | fuzz | scenarios | soak | knobs | dropin | platforms) "$p" ;;
+		histories | schedules | coherence | model | properties | fuzz | scenarios | soak | knobs | dropin | platforms) "$p" ;;
 		*)
 			echo "verify: no part is named '$p'; see the head of verify/run.sh" >&2
 			exit 2

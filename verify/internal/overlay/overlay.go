@@ -1,8 +1,8 @@
 // Package overlay builds and tests changed copies of the breaker without
 // touching its files: the go command's -overlay option replaces them, one by
-// one, for a single build. It serves two ends: mutations, to see that a check
-// fails where the code is broken, and instrumentation, to run the real code
-// under a scheduler of our own.
+// one, for a single build. It serves three ends: mutations, to see that a check
+// fails where the code is broken; instrumentation, to run the real code
+// under a scheduler of our own; and recording, to see what it does to memory.
 package overlay
 
 import (

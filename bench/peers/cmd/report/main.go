@@ -61,7 +61,7 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	for _, section := range []func(io.Writer) error{
-		set.WriteTargets, set.WriteOurs, set.WriteOthers, set.WriteLosses,
+		set.WriteTargets, set.WriteOurs, set.WriteOthers, set.WriteLayout, set.WriteGrowth, set.WriteSimulated, set.WriteLosses,
 		set.WriteFloors, set.WriteCalls, set.WriteDropIn, set.WriteTails, set.WriteMemory, set.WriteStress,
 	} {
 		if err := section(out); err != nil {
