@@ -213,8 +213,9 @@ func closedIn(stride int) work {
 			if state.n.Load() == 0 {
 				admitted++
 			}
-			if e := r.Epoch(); r.Live(e, 0) {
-				r.Hit(s, e, ring.Success)
+			e := r.Epoch()
+			if cell, n, ok := r.Peek(s, e, ring.Success); ok && r.Live(e, 0) {
+				ring.Hit(cell, n)
 			}
 		}
 		return admitted

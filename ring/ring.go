@@ -184,7 +184,7 @@ func (r *Ring) Count(counter int) {
 // lookEvery is how many counts of a plain counter there are to one look at
 // whether the stripe is shared: rare enough to cost nothing, often enough to
 // find out within microseconds of two processors at work.
-const lookEvery = 64
+const lookEvery = 32
 
 // Bump adds one to a plain counter. It reports false if somebody else was seen
 // to do so at the same time; then call [Ring.Shared]. An atomic add cannot see

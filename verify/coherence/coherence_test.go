@@ -109,9 +109,9 @@ func TestSharingIsSeen(t *testing.T) {
 			New:  "	if mask < 256 {\n",
 		}},
 		"every success writes to the streak": {"closed", overlay.Edit{
-			File: "atomicbreaker/closed.go",
-			Old:  "			if s.Failing() || b.streak.v.Load()&streakLength != 0 {\n",
-			New:  "			b.streak.v.CompareAndSwap(0, 0)\n			if s.Failing() || b.streak.v.Load()&streakLength != 0 {\n",
+			File: "atomicbreaker/ticket.go",
+			Old:  "	s := b.ring.Pick()\n",
+			New:  "	b.streak.v.CompareAndSwap(0, 0)\n	s := b.ring.Pick()\n",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,13 +11,14 @@ import (
 // After each round of calls by all processors the timers run that are due.
 // Before anything is counted the ring comes to rest: it has added its stripes and
 // dealt the goroutines anew as often as it ever will, its timer has had nothing
-// to do for so many rounds, and each processor has made so many calls since. By then
-// no stripe is new: of a stripe that has seen few calls, a failure reads all others,
+// to do for so many rounds, and each processor has made so many calls since: several
+// times as many as there are refusals to one look at who else writes to a stripe.
+// By then no stripe is new: of a stripe that has seen few calls, a failure reads all others,
 // which takes one processor hundreds of times as long as a call.
 const (
 	quietRounds   = 10
-	quietCalls    = 20
-	mostRounds    = 1000
+	quietCalls    = 1000
+	mostRounds    = 5000
 	countedRounds = 12
 )
 
