@@ -54,8 +54,7 @@ func stripes() (rows []row) {
 			c.Stripes = n
 			b := newAtomic(tb, c)
 			b.Trip()
-			w := work{body: acquireAtomic(b), books: refusedBy(b.Snapshot)}
-			return warm(w)
+			return work{body: acquireAtomic(b), books: refusedBy(b.Snapshot)}
 		}}, closedRow(key, c, 0))
 	}
 	return rows
@@ -81,21 +80,8 @@ func closedRow(key string, c atomicbreaker.Config, failures int) row {
 	}
 	return row{fmt.Sprintf("%spath=closed/failures=%d", key, failures), func(tb testing.TB) work {
 		b := newAtomic(tb, c)
-		return warm(work{admits: true, body: callAtomic(b, every), books: settledBy(b.Snapshot)})
+		return work{admits: true, body: callAtomic(b, every), books: settledBy(b.Snapshot)}
 	}}
-}
-
-// warm uses a breaker until the stripes are there that it will want: they are
-// added by a timer, which hot goroutines keep waiting for up to 10 ms.
-func warm(w work) work {
-	if workers := runtime.GOMAXPROCS(0); workers > 1 {
-		for until := time.Now().Add(25 * time.Millisecond); time.Now().Before(until); {
-			w.share(workers, 20_000, func() {})
-		}
-	}
-	used, books := w.books(), w.books
-	w.books = func() uint64 { return books() - used }
-	return w
 }
 
 // BenchmarkBreakers makes calls through many breakers in turn. Their clock is a
