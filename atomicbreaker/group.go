@@ -1,10 +1,7 @@
 package atomicbreaker
 
 import (
-	"errors"
-	"fmt"
 	"iter"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,56 +10,11 @@ import (
 	"github.com/atomicbreaker/breaker/clock"
 )
 
-// GroupConfig says how a [Group] makes breakers and how many it keeps. The
-// zero value is valid and means the default everywhere.
-type GroupConfig[K comparable] struct {
-	// Config is the configuration of every breaker but for its name, which is
-	// Config.Name, if set, a space, and the key as fmt.Sprint writes it.
-	Config Config
-
-	// Configure, if not nil, returns the configuration of a key's breaker. It
-	// is given Config with the name filled in. It runs on the goroutine that
-	// asks for the key, with nothing held; it may run concurrently, more than once for one
-	// key, and may Get other keys. A Configure that asks for its own key,
-	// itself or through other keys, panics. Default: nil.
-	Configure func(key K, c Config) Config
-
-	// OnError, if not nil, is told of a key for which Configure returned a
-	// configuration that [Config.Validate] finds fault with. The key's breaker
-	// is then made from Config. It runs on the goroutine that asked for the
-	// key, with nothing held. [GroupStats].Misconfigured counts these in any
-	// case. Default: nil.
-	OnError func(key K, err error)
-
-	// Max is the most breakers that the group keeps, 1 to 1 048 576.
-	// Default: 1024.
-	Max int
-
-	// IdleTime is how long a breaker must not have had an outcome before it
-	// may make room for another key's, 1 ms to 24 h. Default: 1 minute.
-	IdleTime time.Duration
-}
-
 const (
 	defaultGroupMax  = 1024
 	maxGroupMax      = 1 << 20
 	defaultGroupIdle = time.Minute
 )
-
-// Validate returns every fault of c, joined, those of its Config included.
-func (c GroupConfig[K]) Validate() error {
-	var v []error
-	if err := c.Config.Validate(); err != nil {
-		v = append(v, err)
-	}
-	if c.Max < 0 || c.Max > maxGroupMax {
-		v = append(v, fmt.Errorf("atomicbreaker: GroupConfig.Max is %d, want 1 to %d", c.Max, maxGroupMax))
-	}
-	if d := c.IdleTime; d != 0 && (d < minDuration || d > maxDuration) {
-		v = append(v, fmt.Errorf("atomicbreaker: GroupConfig.IdleTime is %v, want %v to %v", d, minDuration, maxDuration))
-	}
-	return errors.Join(v...)
-}
 
 // Group keeps a breaker for every key: a host, an upstream's address, a
 // method, a shard. It makes one when a key is first asked for and keeps a
@@ -99,12 +51,6 @@ type Group[K comparable] struct {
 	created       uint64
 	evicted       uint64
 	misconfigured uint64
-}
-
-// configuring is a run of Configure.
-type configuring[K comparable] struct {
-	key       K
-	goroutine uint64
 }
 
 // GroupStats tells what a group has done.
@@ -214,45 +160,6 @@ func (g *Group[K]) insert(hash uint64, key K, made *Breaker) (*Breaker, bool) {
 	return made, true
 }
 
-// make makes a key's breaker. The fault, if any, is that of a configuration
-// in whose place the base configuration was used.
-func (g *Group[K]) make(key K) (b *Breaker, fault error) {
-	base := g.config.Config
-	base.Name = groupName(base.Name, fmt.Sprint(key))
-	if g.config.Configure == nil {
-		return MustNew(base), nil
-	}
-	b, fault = New(g.configure(key, base))
-	if fault != nil {
-		fault = fmt.Errorf("atomicbreaker: Group key %v is misconfigured, using GroupConfig.Config: %w", key, fault)
-		g.mu.Lock()
-		g.misconfigured++
-		g.mu.Unlock()
-		b = MustNew(base)
-	}
-	return b, fault
-}
-
-// configure asks Configure, unless it is this very goroutine's Configure for
-// the key that asks.
-func (g *Group[K]) configure(key K, base Config) Config {
-	run := &configuring[K]{key, goroutineID()}
-	g.mu.Lock()
-	nested := run.goroutine != 0 && slices.ContainsFunc(g.configuring, func(c *configuring[K]) bool { return *c == *run })
-	g.configuring = append(g.configuring, run)
-	g.mu.Unlock()
-	defer func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		i := slices.Index(g.configuring, run)
-		g.configuring = slices.Delete(g.configuring, i, i+1)
-	}()
-	if nested {
-		panic(fmt.Sprintf("atomicbreaker: GroupConfig.Configure for key %v asks the Group for that same key", key))
-	}
-	return g.config.Configure(key, base)
-}
-
 // Remove drops a key's breaker, whatever its state, and reports whether there
 // was one. The next Get makes a new one: closed, empty.
 func (g *Group[K]) Remove(key K) bool {
@@ -345,24 +252,4 @@ func (g *Group[K]) Stats() GroupStats {
 		Misconfigured: g.misconfigured,
 		Overflowed:    g.overflowed.Load(),
 	}
-}
-
-// goroutineID returns a number that no other live goroutine has, or 0. It is
-// read off a stack trace, as golang.org/x/net/http2 does in its debug checks;
-// it takes microseconds and is used only where a key is configured.
-func goroutineID() uint64 {
-	var buf [64]byte
-	text := buf[:runtime.Stack(buf[:], false)]
-	const prefix = "goroutine "
-	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
-		return 0
-	}
-	var id uint64
-	for _, c := range text[len(prefix):] {
-		if c < '0' || c > '9' {
-			break
-		}
-		id = id*10 + uint64(c-'0')
-	}
-	return id
 }
