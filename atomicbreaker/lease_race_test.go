@@ -1,0 +1,109 @@
+package atomicbreaker
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// E9: who ends a half-open generation writes why before the kick that follows.
+// A worker that sees the end and no reason yet waits for that kick.
+func TestLitmusE9WhyALeaseEnded(t *testing.T) {
+	litmus{
+		allowed: []string{"told that it reopened"},
+		prepare: func(stop func()) (first, second func(), outcome func() string) {
+			l := new(fakeLease)
+			b, manual, _ := leased(t, l, Config{})
+			probe := admitted(t, b)
+			first = func() { manual.Advance(0) }
+			second = func() { probe.Report(Failure) }
+			if stop != nil {
+				second = func() {
+					w := b.load()
+					b.swap(w, w.to(phaseOpen, 0))
+					b.kick()
+					stop()
+					b.cfg.lease.noteEnd(w.generation(), ReasonProbeFailed)
+				}
+			}
+			return first, second, func() string {
+				manual.Advance(0)
+				switch told := l.told(); {
+				case len(told) == 0:
+					return "not told"
+				case len(told) == 1 && told[0].Verdict == LeaseReopened:
+					return "told that it reopened"
+				}
+				return "told something else"
+			}
+		},
+	}.run(t)
+}
+
+// Whatever happens at once: every lease that is granted ends, once, and is
+// told of its first success before its end, at most once.
+func TestEveryGrantEndsOnce(t *testing.T) {
+	for seed := range seeds(20) {
+		l := new(fakeLease)
+		b, manual := made(t, Config{Lease: l, ConsecutiveFailures: 2, LeaseTimeout: 5 * time.Millisecond, OnTransition: func(Transition) {}})
+		random := rand.New(rand.NewPCG(uint64(seed), 9))
+		l.script = append(l.script, l.grant, refuse(time.Millisecond), failing, l.grant)
+		steps := []func(random *rand.Rand){
+			func(*rand.Rand) { manual.Advance(100 * time.Millisecond) },
+			func(random *rand.Rand) {
+				if ticket, err := b.Acquire(); err == nil {
+					ticket.Report(Outcome(random.IntN(2)))
+				}
+			},
+			func(*rand.Rand) { b.Snapshot() },
+			func(random *rand.Rand) {
+				switch random.IntN(12) {
+				case 0:
+					b.Reset()
+				case 1:
+					b.Trip()
+				case 2:
+					b.SetMode(Mode(random.IntN(4)))
+				case 3:
+					b.SetMode(Auto)
+				case 4:
+					b.EndCooldown()
+				case 5:
+					b.Warn(1, time.Second)
+				}
+			},
+		}
+		var all sync.WaitGroup
+		for _, step := range steps {
+			own := rand.New(rand.NewPCG(random.Uint64(), 1))
+			all.Go(func() {
+				for range 2000 {
+					step(own)
+				}
+			})
+		}
+		all.Wait()
+		b.SetMode(Auto)
+		b.Reset()
+		manual.Advance(0)
+		answered, ended := map[uint64]int{}, map[uint64]int{}
+		for _, n := range l.told() {
+			if n.Verdict == LeaseAnswered {
+				answered[n.Token]++
+				require.Zero(t, ended[n.Token], "an answer after the end")
+			} else {
+				ended[n.Token]++
+			}
+		}
+		require.Len(t, ended, int(l.tokens), "leases that were granted, and ended")
+		require.NotEmpty(t, ended)
+		for token, n := range ended {
+			require.Equal(t, 1, n, "lease %d", token)
+			require.LessOrEqual(t, answered[token], 1)
+		}
+		require.False(t, b.Snapshot().Lease.Held)
+	}
+}
