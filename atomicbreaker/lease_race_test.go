@@ -2,6 +2,7 @@ package atomicbreaker
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -13,20 +14,19 @@ import (
 // A worker that sees the end and no reason yet waits for that kick.
 func TestLitmusE9WhyALeaseEnded(t *testing.T) {
 	litmus{
-		allowed: []string{"told that it reopened"},
+		allowed: []string{"told that it closed"},
 		prepare: func(stop func()) (first, second func(), outcome func() string) {
 			l := new(fakeLease)
 			b, manual, _ := leased(t, l, Config{})
-			probe := admitted(t, b)
 			first = func() { manual.Advance(0) }
-			second = func() { probe.Report(Failure) }
+			second = func() { b.close(b.load()) }
 			if stop != nil {
 				second = func() {
 					w := b.load()
-					b.swap(w, w.to(phaseOpen, 0))
+					b.swap(w, w.to(phaseClosed, 0))
 					b.kick()
 					stop()
-					b.cfg.lease.noteEnd(w.generation(), ReasonProbeFailed)
+					b.cfg.lease.noteEnd(w.generation(), ReasonRecovered)
 				}
 			}
 			return first, second, func() string {
@@ -34,8 +34,8 @@ func TestLitmusE9WhyALeaseEnded(t *testing.T) {
 				switch told := l.told(); {
 				case len(told) == 0:
 					return "not told"
-				case len(told) == 1 && told[0].Verdict == LeaseReopened:
-					return "told that it reopened"
+				case len(told) == 1 && told[0].Verdict == LeaseRecovered:
+					return "told that it closed"
 				}
 				return "told something else"
 			}
@@ -46,6 +46,7 @@ func TestLitmusE9WhyALeaseEnded(t *testing.T) {
 // Whatever happens at once: every lease that is granted ends, once, and is
 // told of its first success before its end, at most once.
 func TestEveryGrantEndsOnce(t *testing.T) {
+	grants := 0
 	for seed := range seeds(20) {
 		l := new(fakeLease)
 		b, manual := made(t, Config{Lease: l, ConsecutiveFailures: 2, LeaseTimeout: 5 * time.Millisecond, OnTransition: func(Transition) {}})
@@ -60,18 +61,18 @@ func TestEveryGrantEndsOnce(t *testing.T) {
 			},
 			func(*rand.Rand) { b.Snapshot() },
 			func(random *rand.Rand) {
-				switch random.IntN(12) {
+				switch random.IntN(300) {
 				case 0:
 					b.Reset()
 				case 1:
 					b.Trip()
 				case 2:
 					b.SetMode(Mode(random.IntN(4)))
-				case 3:
+				case 3, 4, 5, 6, 7, 8, 9:
 					b.SetMode(Auto)
-				case 4:
+				case 10, 11, 12, 13:
 					b.EndCooldown()
-				case 5:
+				case 14:
 					b.Warn(1, time.Second)
 				}
 			},
@@ -80,7 +81,8 @@ func TestEveryGrantEndsOnce(t *testing.T) {
 		for _, step := range steps {
 			own := rand.New(rand.NewPCG(random.Uint64(), 1))
 			all.Go(func() {
-				for range 2000 {
+				for range 3000 {
+					runtime.Gosched()
 					step(own)
 				}
 			})
@@ -99,11 +101,13 @@ func TestEveryGrantEndsOnce(t *testing.T) {
 			}
 		}
 		require.Len(t, ended, int(l.tokens), "leases that were granted, and ended")
-		require.NotEmpty(t, ended)
+		grants += len(ended)
 		for token, n := range ended {
 			require.Equal(t, 1, n, "lease %d", token)
 			require.LessOrEqual(t, answered[token], 1)
 		}
 		require.False(t, b.Snapshot().Lease.Held)
 	}
+	require.Greater(t, grants, 1)
+	t.Logf("%d leases", grants)
 }
