@@ -133,6 +133,7 @@ func (f *Fleet) listen() {
 func (f *Fleet) listenOnce() (connected bool) {
 	sub := f.client.Subscribe(f.ctx)
 	defer sub.Close()
+	defer context.AfterFunc(f.ctx, func() { _ = sub.Close() })() // ends a wait for a message
 	ctx, cancel := context.WithTimeout(f.ctx, silence)
 	err := sub.Subscribe(ctx, f.channel)
 	cancel()
