@@ -112,7 +112,7 @@ type Config struct {
 
 	// Lease is asked when a cooldown is over, before the breaker becomes
 	// half-open, so that breakers of many processes take turns at probing what
-	// they share. It is asked by the goroutine that moves the breaker in time:
+	// they share. One that is let go of ForcedOpen does not ask. It is asked by the goroutine that moves the breaker in time:
 	// no call waits for it. If it fails or does not answer in time, the breaker
 	// probes by itself and says so: in [Snapshot].Lease, and by
 	// ReasonLeaseFailed. Default: nil, every breaker for itself.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,14 +110,15 @@ func TestRedisFaults(t *testing.T) {
 			}
 			again()
 			fault.hurt(t, s, p, admin)
-			worst := time.Duration(0)
-			for range 10 {
-				worst = max(worst, halfOpenAfterTrip(t, b))
+			var took []time.Duration
+			for range 11 {
+				took = append(took, halfOpenAfterTrip(t, b))
 				require.True(t, b.Snapshot().Lease.Alone)
 				require.Equal(t, atomicbreaker.ReasonLeaseFailed, b.Snapshot().Reason)
 			}
-			t.Logf("half-open at most %v after the cooldown: %s", worst, b.Snapshot().Lease.Error)
-			require.Less(t, worst, 10*time.Millisecond+50*time.Millisecond, "a busy machine's timers are late; the Lease is given 10 ms")
+			slices.Sort(took)
+			t.Logf("half-open %v after the cooldown, at most %v: %s", took[5], took[10], b.Snapshot().Lease.Error)
+			require.Less(t, took[5], 10*time.Millisecond+20*time.Millisecond, "a busy machine's timers are late; the Lease is given 5 ms")
 			fault.mend(t, s, p, admin)
 			again()
 

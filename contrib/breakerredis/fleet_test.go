@@ -86,6 +86,8 @@ func TestFleetProbesOnce(t *testing.T) {
 	alone := runFleet(t, "", false, lasts)
 	t.Logf("with a lease: %+v", shared)
 	t.Logf("without:      %+v", alone)
+	require.LessOrEqual(t, shared.failedProbes, shared.grants+2, "one probe for each lease")
+	require.LessOrEqual(t, shared.grants, int(lasts/(100*time.Millisecond))+10, "one lease for each cooldown of the fleet")
 	require.LessOrEqual(t, 5*shared.failedProbes, alone.failedProbes)
 	require.LessOrEqual(t, shared.allClosed, alone.allClosed+500*time.Millisecond)
 }
