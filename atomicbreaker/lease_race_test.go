@@ -43,6 +43,22 @@ func TestLitmusE9WhyALeaseEnded(t *testing.T) {
 	}.run(t)
 }
 
+// A worker that sees that a half-open generation is over, and not yet why,
+// tells nothing until it is kicked.
+func TestWorkerWaitsToLearnWhyALeaseEnded(t *testing.T) {
+	l := new(fakeLease)
+	b, manual, _ := leased(t, l, Config{})
+	w := b.load()
+	require.True(t, b.swap(w, w.to(phaseClosed, 0)))
+	b.kick()
+	manual.Advance(0)
+	require.Empty(t, l.told())
+	b.cfg.lease.noteEnd(w.generation(), ReasonRecovered)
+	b.kick()
+	manual.Advance(0)
+	require.Equal(t, []LeaseNews{{Token: 1, Verdict: LeaseRecovered}}, l.told())
+}
+
 // Whatever happens at once: every lease that is granted ends, once, and is
 // told of its first success before its end, at most once.
 func TestEveryGrantEndsOnce(t *testing.T) {

@@ -18,16 +18,16 @@ func TestGrantedLeaseMakesHalfOpen(t *testing.T) {
 	require.Equal(t, StateHalfOpen, b.State())
 	require.Equal(t, 1, l.asked)
 	require.Equal(t, ReasonCooldown, lastReason(told))
-	require.Equal(t, LeaseInfo{Held: true, Granted: 1}, *b.Snapshot().Lease)
+	require.Equal(t, LeaseInfo{Held: true, Granted: 1}, b.Snapshot().Lease)
 
 	recoverBy(t, b, manual)
 	require.Equal(t, []LeaseNews{{Token: 1, Verdict: LeaseAnswered}, {Token: 1, Verdict: LeaseRecovered}}, l.told())
-	require.Equal(t, LeaseInfo{Granted: 1}, *b.Snapshot().Lease)
+	require.Equal(t, LeaseInfo{Granted: 1}, b.Snapshot().Lease)
 }
 
 func TestBreakerWithoutLeaseTellsOfNone(t *testing.T) {
 	b, _ := halfOpened(t, Config{})
-	require.Nil(t, b.Snapshot().Lease)
+	require.Zero(t, b.Snapshot().Lease)
 	b.Warn(1, time.Hour) // nothing to keep it in
 }
 
@@ -69,7 +69,7 @@ func TestRefusedLeaseIsAskedAgainAfterItsWait(t *testing.T) {
 	}
 	require.Equal(t, StateHalfOpen, b.State())
 	require.Equal(t, ReasonCooldown, lastReason(told))
-	require.Equal(t, LeaseInfo{Held: true, Granted: 1, Refused: 4}, *b.Snapshot().Lease)
+	require.Equal(t, LeaseInfo{Held: true, Granted: 1, Refused: 4}, b.Snapshot().Lease)
 }
 
 func TestJitterOnlyLengthensTheWaitForALease(t *testing.T) {
@@ -98,7 +98,7 @@ func TestFailedLeaseLetsTheBreakerProbeAlone(t *testing.T) {
 	b, manual, told := leased(t, l, Config{})
 	require.Equal(t, StateHalfOpen, b.State())
 	require.Equal(t, ReasonLeaseFailed, lastReason(told))
-	require.Equal(t, LeaseInfo{Alone: true, Failed: 1, Error: errStore.Error()}, *b.Snapshot().Lease)
+	require.Equal(t, LeaseInfo{Alone: true, Failed: 1, Error: errStore.Error()}, b.Snapshot().Lease)
 	require.Contains(t, b.Snapshot().LogValue().String(), "lease_alone=true")
 
 	// Its cooldowns are its own too, and it has nothing to tell.
@@ -112,7 +112,7 @@ func TestFailedLeaseLetsTheBreakerProbeAlone(t *testing.T) {
 	l.script = nil
 	calls(t, b, 1, Failure)
 	manual.Advance(b.RetryAfter())
-	require.Equal(t, LeaseInfo{Held: true, Granted: 1, Failed: 4, Error: errStore.Error()}, *b.Snapshot().Lease)
+	require.Equal(t, LeaseInfo{Held: true, Granted: 1, Failed: 4, Error: errStore.Error()}, b.Snapshot().Lease)
 }
 
 func TestLeaseThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {

@@ -269,9 +269,9 @@ func (l *leasing) call(f func(context.Context)) (err error) {
 	return nil
 }
 
-// info is what Snapshot tells of the Lease.
-func (b *Breaker) leaseInfo(l *leasing, w word, now time.Duration) *LeaseInfo {
-	info := &LeaseInfo{
+// leaseInfo is what Snapshot tells of the Lease.
+func (b *Breaker) leaseInfo(l *leasing, w word, now time.Duration) LeaseInfo {
+	info := LeaseInfo{
 		Alone:   l.alone.Load(),
 		Held:    w.phase() == phaseHalfOpen && l.holding.Load() == markOf(w.generation()),
 		Granted: l.granted.Load(), Refused: l.refused.Load(), Failed: l.failed.Load(),

@@ -46,7 +46,7 @@ type Snapshot struct {
 	TimeOpen       time.Duration `json:"time_open_ns"` // how long it has been open in all, this time included
 	ListenerPanics uint64        `json:"listener_panics"`
 
-	Lease *LeaseInfo `json:"lease,omitempty"` // nil for a breaker without one
+	Lease LeaseInfo `json:"lease,omitzero"` // zero for a breaker without one
 }
 
 // LastProbe is the probe that was settled last, late ones left out.
@@ -94,7 +94,7 @@ func (s Snapshot) LogValue() slog.Value {
 			attrs = append(attrs, total)
 		}
 	}
-	if l := s.Lease; l != nil {
+	if l := s.Lease; l != (LeaseInfo{}) {
 		attrs = append(attrs, slog.Bool("lease_held", l.Held), slog.Bool("lease_alone", l.Alone))
 		if l.Failed > 0 {
 			attrs = append(attrs, slog.Uint64("lease_failed", l.Failed), slog.String("lease_error", l.Error))
