@@ -30,7 +30,7 @@ type Breaker struct {
 	timer  clock.Timer
 
 	refused [refusals]RejectedError
-	cfg     Config // with the defaults filled in
+	cfg     settings
 
 	// Read and written around changes of state and in half-open.
 	opening
@@ -66,7 +66,7 @@ func New(c Config) (*Breaker, error) {
 	}
 	c = c.withDefaults()
 	b := &Breaker{
-		cfg:    c,
+		cfg:    c.settings(),
 		timed:  c.SlowCallDuration != Off,
 		slowAt: never,
 		bucket: c.Window / time.Duration(c.Buckets),

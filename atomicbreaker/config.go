@@ -109,6 +109,56 @@ type Config struct {
 
 	// Mode is the mode that the breaker starts in. Default: Auto.
 	Mode Mode
+
+	// Lease is asked when a cooldown is over, before the breaker becomes
+	// half-open, so that breakers of many processes take turns at probing what
+	// they share. One that is let go of ForcedOpen does not ask. It is asked by the goroutine that moves the breaker in time:
+	// no call waits for it. If it fails or does not answer in time, the breaker
+	// probes by itself and says so: in [Snapshot].Lease, and by
+	// ReasonLeaseFailed. Default: nil, every breaker for itself.
+	Lease Lease
+
+	// LeaseTimeout is how long to wait for an answer of the Lease. Setting it
+	// needs a Lease. Default: 10 ms.
+	LeaseTimeout time.Duration
+}
+
+// settings is what a breaker keeps of its Config with the defaults filled in:
+// the fields in their order. The number of stripes, which only New needs, has
+// made room for what belongs to a Lease, so that nothing that calls read lies
+// elsewhere because there are Leases.
+type settings struct {
+	Name                string
+	Window              time.Duration
+	Buckets             int
+	WindowCalls         int
+	MinimumCalls        int
+	FailureRate         float64
+	ConsecutiveFailures int
+	SlowCallDuration    time.Duration
+	SlowCallRate        float64
+	ReadyToTrip         func(Counts) bool
+	Cooldown            Cooldown
+	Recovery            Recovery
+	Classify            func(error) Outcome
+	OnTransition        func(Transition)
+	OnProbe             func(Probe)
+	Clock               clock.Clock
+	Rand                func() float64
+	lease               *leasing // nil without one
+	Mode                Mode
+}
+
+func (c *Config) settings() settings {
+	s := settings{
+		c.Name, c.Window, c.Buckets, c.WindowCalls, c.MinimumCalls, c.FailureRate, c.ConsecutiveFailures,
+		c.SlowCallDuration, c.SlowCallRate, c.ReadyToTrip, c.Cooldown, c.Recovery,
+		c.Classify, c.OnTransition, c.OnProbe, c.Clock, c.Rand, nil, c.Mode,
+	}
+	if c.Lease != nil {
+		s.lease = &leasing{lease: c.Lease, timeout: c.LeaseTimeout}
+	}
+	return s
 }
 
 // Cooldown is how long a breaker stays open before it lets a probe through.

@@ -128,7 +128,8 @@ func TestTextOfEveryValueIsStableAndComesBack(t *testing.T) {
 	texts[Mode](t, "mode", "auto", "forced-open", "forced-closed", "shadow")
 	texts[Outcome](t, "outcome", "success", "failure", "ignored")
 	texts[Reason](t, "reason", "none", "streak", "failure-rate", "slow-call-rate", "ready-to-trip", "cooldown",
-		"probe-failed", "probe-timeout", "recovered", "trip-called", "reset-called", "set-mode-called")
+		"probe-failed", "probe-timeout", "recovered", "trip-called", "reset-called", "set-mode-called",
+		"lease-failed", "end-cooldown-called")
 }
 
 // texter is a value with a text of its own.

@@ -86,23 +86,26 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 type Reason uint8
 
 const (
-	ReasonNone          Reason = iota // no change yet
-	ReasonStreak                      // Config.ConsecutiveFailures failures in a row
-	ReasonFailureRate                 // Config.FailureRate reached
-	ReasonSlowCallRate                // Config.SlowCallRate reached
-	ReasonReadyToTrip                 // Config.ReadyToTrip said yes
-	ReasonCooldown                    // the cooldown ended: open to half-open
-	ReasonProbeFailed                 // probes failed: half-open to open
-	ReasonProbeTimeout                // probes were silent for Recovery.ProbeTimeout: half-open to open
-	ReasonRecovered                   // probes succeeded: half-open to closed
-	ReasonTripCalled                  // Breaker.Trip
-	ReasonResetCalled                 // Breaker.Reset
-	ReasonSetModeCalled               // Breaker.SetMode
+	ReasonNone              Reason = iota // no change yet
+	ReasonStreak                          // Config.ConsecutiveFailures failures in a row
+	ReasonFailureRate                     // Config.FailureRate reached
+	ReasonSlowCallRate                    // Config.SlowCallRate reached
+	ReasonReadyToTrip                     // Config.ReadyToTrip said yes
+	ReasonCooldown                        // the cooldown ended: open to half-open
+	ReasonProbeFailed                     // probes failed: half-open to open
+	ReasonProbeTimeout                    // probes were silent for Recovery.ProbeTimeout: half-open to open
+	ReasonRecovered                       // probes succeeded: half-open to closed
+	ReasonTripCalled                      // Breaker.Trip
+	ReasonResetCalled                     // Breaker.Reset
+	ReasonSetModeCalled                   // Breaker.SetMode
+	ReasonLeaseFailed                     // the cooldown ended and Config.Lease gave no answer: open to half-open
+	ReasonEndCooldownCalled               // Breaker.EndCooldown: open to half-open
 )
 
 var reasonNames = [...]string{
 	"none", "streak", "failure-rate", "slow-call-rate", "ready-to-trip", "cooldown",
 	"probe-failed", "probe-timeout", "recovered", "trip-called", "reset-called", "set-mode-called",
+	"lease-failed", "end-cooldown-called",
 }
 
 // String returns the reason in words joined by hyphens, such as failure-rate.

@@ -73,6 +73,9 @@ func (b *Breaker) work() time.Duration {
 	for {
 		w, now := b.load(), b.cfg.Clock.Now()
 		next := never
+		if l := b.cfg.lease; l != nil {
+			b.tickLease(l, w)
+		}
 		switch {
 		case w.mode() == ForcedOpen:
 		case w.phase() == phaseOpen:
@@ -88,7 +91,8 @@ func (b *Breaker) work() time.Duration {
 	}
 }
 
-// tickOpen ends the cooldown when it is over.
+// tickOpen ends the cooldown when it is over, and the Lease, if there is one,
+// agrees.
 func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 	end, ok := b.cooldownEnd(w)
 	if !ok {
@@ -96,6 +100,9 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 	}
 	if now < end {
 		return end
+	}
+	if l := b.cfg.lease; l != nil {
+		return b.tickAsk(l, w, now)
 	}
 	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown, now)
 	return now

@@ -53,6 +53,10 @@ type Result struct {
 	// opened, 0 if none did.
 	FailedToTrip int
 
+	// FailedProbes is how many of the sent calls that failed were sent by a
+	// half-open breaker, and failed, before the incident was over.
+	FailedProbes int
+
 	// Herd is how many calls were sent in the second that follows the first
 	// good answer after the incident.
 	Herd int
@@ -75,6 +79,7 @@ type books struct {
 	trips, retrips, reopens int
 	closes                  int
 	failed, failedToTrip    int
+	failedProbes            int
 	notClosed               int
 	bornAfter, closedAfter  int
 	incident                Span
@@ -166,7 +171,7 @@ func (b *books) result(sc *Scenario, c Contender, number uint64) *Result {
 		Seconds: b.seconds, Changes: b.changes,
 		Trips: b.trips, Retrips: b.retrips, Reopens: b.reopens, Closes: b.closes,
 		Patience:     sc.Traffic.Retry.Delay.To,
-		FailedToTrip: b.failedToTrip, Herd: b.herd, ClosedAfter: closedAfter,
+		FailedToTrip: b.failedToTrip, FailedProbes: b.failedProbes, Herd: b.herd, ClosedAfter: closedAfter,
 	}
 }
 

@@ -27,6 +27,7 @@ func (r *run) try(index int32) {
 		return
 	}
 	c.ticket = ticket
+	c.probe = g.state == atomicbreaker.StateHalfOpen
 	c.stamp++
 	r.note(c, "sent")
 	r.books.sent(r.now)
@@ -59,6 +60,9 @@ func (r *run) settle(index int32, o atomicbreaker.Outcome) {
 	r.books.settled(o, r.now)
 	r.watch(g)
 	if o == atomicbreaker.Failure {
+		if c.probe && r.now < r.sc.Incident.To {
+			r.books.failedProbes++
+		}
 		r.goneWrong(index)
 	} else {
 		r.over(index)

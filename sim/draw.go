@@ -23,6 +23,7 @@ const (
 	forBreaker
 	forPolicy
 	forShuffle
+	forLease
 )
 
 // draw is the stream of one purpose: for the a-th call its b-th attempt, say.

@@ -23,8 +23,9 @@ type Metrics struct {
 	Retrips       float64 `json:"retrips"` // trips after the incident
 	Reopens       float64 `json:"reopens"`
 	Closes        float64 `json:"closes"`
-	Herd          float64 `json:"herd"`         // calls sent in the first second of good answers
-	ClosedAfter   float64 `json:"closed_after"` // calls born from the end of the incident until closed; +Inf: never
+	Herd          float64 `json:"herd"`          // calls sent in the first second of good answers
+	ClosedAfter   float64 `json:"closed_after"`  // calls born from the end of the incident until closed; +Inf: never
+	FailedProbes  float64 `json:"failed_probes"` // attempts that were sent by a half-open breaker and failed, in the incident
 }
 
 // fields lists the figures by the names that checks use.
@@ -42,6 +43,7 @@ func (m *Metrics) fields() []struct {
 		{"failed_share", &m.FailedShare}, {"refused", &m.Refused}, {"needless", &m.Needless},
 		{"trips", &m.Trips}, {"retrips", &m.Retrips}, {"reopens", &m.Reopens}, {"closes", &m.Closes},
 		{"herd", &m.Herd}, {"closed_after", &m.ClosedAfter},
+		{"failed_probes", &m.FailedProbes},
 	}
 }
 
@@ -82,6 +84,7 @@ func (r *Result) Metrics() Metrics {
 		Closes:        float64(r.Closes),
 		Herd:          float64(r.Herd),
 		ClosedAfter:   orNever(r.ClosedAfter),
+		FailedProbes:  float64(r.FailedProbes),
 	}
 	if failed := during.Failed - r.FailedToTrip; failed > 0 {
 		m.FailedShare = 100 * float64(failed) / float64(failed+during.Good)

@@ -43,6 +43,9 @@ type Site struct {
 	// HasRoom tells the truth about the dependency: it is up, and a worker is
 	// free or the queue is short. Only an oracle can know this.
 	HasRoom func() bool
+
+	// Lease is what the breakers of this run share. nil: nothing.
+	Lease atomicbreaker.Lease
 }
 
 // A Contender is a way to make a policy, with the name that tables show.
@@ -94,7 +97,15 @@ func Breaker(name, title string, config atomicbreaker.Config) Contender {
 	return Contender{Name: name, Title: title, New: func(s Site) Policy {
 		c := config
 		c.Clock, c.Rand, c.Stripes = s.Clock, s.Rand, 1
-		return &breaker{Breaker: atomicbreaker.MustNew(c)}
+		store, shared := s.Lease.(*leaseStore)
+		if shared {
+			c.Lease = store
+		}
+		b := &breaker{Breaker: atomicbreaker.MustNew(c)}
+		if shared {
+			store.members = append(store.members, b.Breaker)
+		}
+		return b
 	}}
 }
 

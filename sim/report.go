@@ -154,7 +154,7 @@ func (o *Options) collect(figures []Metrics, examples []*Result) *Report {
 			entry.Metrics = combine(bySeed, median)
 			out.Entries = append(out.Entries, entry)
 		}
-		out.check()
+		out.check(report.row(row.Twin))
 		report.Rows = append(report.Rows, out)
 	}
 	return report
@@ -170,17 +170,38 @@ func (r *RowReport) Entry(name string) *Entry {
 	return nil
 }
 
-// check compares ours with the targets: with the compared trip rule under the
-// row's own mode, and with all defaults under the mode with "-defaults".
-func (r *RowReport) check() {
-	oracle := r.Entry(Oracle().Name).Metrics
-	for _, t := range r.Targets {
-		of, _ := oracle.Get(t.Metric)
-		if e := r.Entry(Window().Name); e != nil {
-			r.judge(r.Mode, t, e, t.Limit(of))
+// row returns the row of an ID, or nil if it was not run.
+func (r *Report) row(id string) *RowReport {
+	for i := range r.Rows {
+		if r.Rows[i].ID() == id {
+			return &r.Rows[i]
 		}
-		if e := r.Entry(Defaults().Name); e != nil {
-			r.judge(r.Mode+"-defaults", t.forDefaults(), e, t.forDefaults().Limit(of))
+	}
+	return nil
+}
+
+// check compares ours with the targets: with the compared trip rule under the
+// row's own mode, and with all defaults under the mode with "-defaults". What
+// is to be compared with a twin that was not run is left out.
+func (r *RowReport) check(twin *RowReport) {
+	for _, ours := range []struct{ name, mode string }{{Window().Name, r.Mode}, {Defaults().Name, r.Mode + "-defaults"}} {
+		e := r.Entry(ours.name)
+		if e == nil {
+			continue
+		}
+		for _, t := range r.Targets {
+			if ours.name == Defaults().Name {
+				t = t.forDefaults()
+			}
+			if t.OfTwin != 0 && twin == nil {
+				continue
+			}
+			oracle, _ := r.Entry(Oracle().Name).Metrics.Get(t.Metric)
+			other := 0.0
+			if t.OfTwin != 0 {
+				other, _ = twin.Entry(ours.name).Metrics.Get(t.Metric)
+			}
+			r.judge(ours.mode, t, e, t.Limit(oracle, other))
 		}
 	}
 }

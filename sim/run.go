@@ -50,6 +50,7 @@ type call struct {
 	behind  bool // has been refused or has failed before
 	guest   bool
 	looping bool // a closed-loop caller's
+	probe   bool // sent by a half-open breaker
 }
 
 func play(sc *Scenario, c Contender, number uint64, t Time, trace func(traceLine)) *Result {
@@ -63,9 +64,13 @@ func play(sc *Scenario, c Contender, number uint64, t Time, trace func(traceLine
 	r := &run{sc: sc, seed: seed(number), advance: t.Advance, trace: trace}
 	r.server = newServer(r, &sc.Dependency)
 	r.books.incident = sc.Incident
+	var lease atomicbreaker.Lease
+	if sc.Lease != nil {
+		lease = &leaseStore{LeaseStore: *sc.Lease, seed: r.seed, clock: t.Clock}
+	}
 	for i := range max(1, sc.Breakers) {
 		d := r.seed.draw(forPolicy, uint64(i), 0)
-		r.guards = append(r.guards, newGuard(c.New(Site{Clock: t.Clock, Rand: d.float, HasRoom: r.server.hasRoom})))
+		r.guards = append(r.guards, newGuard(c.New(Site{Clock: t.Clock, Rand: d.float, HasRoom: r.server.hasRoom, Lease: lease})))
 	}
 	r.begin()
 	for {

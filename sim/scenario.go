@@ -16,6 +16,9 @@ type Scenario struct {
 	// are spread over them evenly by chance. Default: 1.
 	Breakers int
 
+	// Lease is the store that the breakers share. nil: each for itself.
+	Lease *LeaseStore
+
 	// Incident is when something is wrong, for the books: metrics that speak
 	// of before, during and after go by it.
 	Incident Span

@@ -12,6 +12,10 @@ type Row struct {
 	// Grid marks rows of a large grid: reports list them and draw no picture.
 	Grid bool
 
+	// Twin is the ID of a row with the same scenario otherwise, that figures
+	// are compared with. It stands before this one.
+	Twin string
+
 	// OursOnly rows are run with ours and the oracle: they ask something of
 	// ours, or would take the others too long.
 	OursOnly bool
@@ -20,20 +24,26 @@ type Row struct {
 // ID is the name and the mode.
 func (r *Row) ID() string { return r.Name + "/" + r.Mode }
 
-// A Target bounds a figure by OfOracle times the oracle's plus Plus.
+// A Target bounds a figure by OfOracle times the oracle's plus OfTwin times
+// that of the same contender in the row's twin, plus Plus.
 type Target struct {
 	Metric   string
 	AtLeast  bool // otherwise at most
 	OfOracle float64
+	OfTwin   float64
 	Plus     float64
 }
 
-// Limit is the bound, given the oracle's figure.
-func (t Target) Limit(oracle float64) float64 {
-	if t.OfOracle == 0 { // the oracle may never get there, and zero times never is not a number
-		return t.Plus
+// Limit is the bound, given the oracle's figure and the twin's.
+func (t Target) Limit(oracle, twin float64) float64 {
+	limit := t.Plus
+	if t.OfOracle != 0 { // the oracle may never get there, and zero times never is not a number
+		limit += t.OfOracle * oracle
 	}
-	return t.OfOracle*oracle + t.Plus
+	if t.OfTwin != 0 {
+		limit += t.OfTwin * twin
+	}
+	return limit
 }
 
 // Met tells whether a figure keeps to a bound.
@@ -144,6 +154,7 @@ func Suite() []Row {
 		row(backingOff("22-01b", dead("", u, 300, 10*sec))),
 		row(backingOff("22-04", collapse(u))),
 	)
+	rows = append(rows, leased(u)...)
 	return append(rows, ready(rows)...)
 }
 

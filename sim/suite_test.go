@@ -97,6 +97,11 @@ func TestSuiteRowsAreWellFormed(t *testing.T) {
 			}
 		}
 	}
+	for _, r := range Suite() {
+		if r.Twin != "" && !ids[r.Twin] {
+			t.Errorf("row %s has no twin %s", r.ID(), r.Twin)
+		}
+	}
 	for _, u := range Suite() {
 		if u.Mode == ModeUnbounded && !ids[u.Name+"/"+ModeReady] {
 			t.Errorf("row %s has no twin whose callers ask Ready", u.ID())
@@ -140,11 +145,14 @@ func TestFewSeedsSpareThoseWithoutTargets(t *testing.T) {
 }
 
 func TestLimitsThatDependOnTheOracle(t *testing.T) {
-	if l := oraclePlus("t95_s", 4).Limit(8); l != 12 {
+	if l := oraclePlus("t95_s", 4).Limit(8, 0); l != 12 {
 		t.Errorf("oracle + 4 is %g", l)
 	}
-	if l := atMost("t95_s", 3).Limit(math.Inf(1)); l != 3 {
+	if l := atMost("t95_s", 3).Limit(math.Inf(1), 0); l != 3 {
 		t.Errorf("a limit of 3 is %g where the oracle never gets there", l)
+	}
+	if l := ofTwin("t95_s", 0.5, 1).Limit(math.Inf(1), 8); l != 5 {
+		t.Errorf("half of the twin's 8 and one more is %g", l)
 	}
 	if !atLeast("closes", 1).Met(1, 1) || atLeast("closes", 1).Met(0, 1) || atMost("closes", 1).Met(2, 1) {
 		t.Error("a limit is met from the wrong side")

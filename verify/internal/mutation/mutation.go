@@ -11,7 +11,7 @@ import (
 
 // Mutation is one way to break the code.
 type Mutation struct {
-	Guarantee string // G1 to G13, or the recovery rule
+	Guarantee string // G1 to G13, the recovery rule, or the lease
 	Name      string // what is wrong in it
 	Edits     []overlay.Edit
 }

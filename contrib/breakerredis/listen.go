@@ -1,0 +1,169 @@
+package breakerredis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/redis/go-redis/v9"
+)
+
+// message is what members of a fleet tell each other: a verdict, or a trip.
+type message struct {
+	from    string
+	token   uint64 // 0 for a trip
+	verdict string // of a lease, or trip
+	name    string
+
+	teller *atomicbreaker.Breaker // not sent: it knows already
+}
+
+const tripped = "trip"
+
+// String is the form on the wire: 1 from token verdict name, by spaces.
+func (m message) String() string {
+	return fmt.Sprintf("1 %s %d %s %s", m.from, m.token, m.verdict, url.QueryEscape(m.name))
+}
+
+func parse(text string) (m message, ok bool) {
+	part := strings.Split(text, " ")
+	if len(part) != 5 || part[0] != "1" {
+		return m, false // of a later version, or somebody else's
+	}
+	token, err := strconv.ParseUint(part[2], 10, 62)
+	name, err2 := url.QueryUnescape(part[4])
+	return message{from: part[1], token: token, verdict: part[3], name: name}, err == nil && err2 == nil
+}
+
+// verdictOf reads what acquireScript says was found out last.
+func verdictOf(text string) (m message, ok bool) {
+	token, verdict, ok := strings.Cut(text, " ")
+	n, err := strconv.ParseUint(token, 10, 62)
+	return message{token: n, verdict: verdict}, ok && err == nil
+}
+
+// order puts verdicts in order: by token and, of one lease, as they are given.
+// 0 is no verdict.
+func (m message) order() uint64 {
+	for v := atomicbreaker.LeaseAnswered; v <= atomicbreaker.LeaseReopened; v++ {
+		if m.verdict == v.String() {
+			return 4*m.token + uint64(v)
+		}
+	}
+	return 0
+}
+
+// act does what a message says to the breakers of its name. A verdict is a hint: it
+// makes nobody closed. One that is not newer than the last is ignored.
+func (f *Fleet) act(t *team, m message) {
+	if m.verdict == tripped {
+		if f.options.WarnFailures > 0 {
+			t.each(func(b *atomicbreaker.Breaker) { b.Warn(f.options.WarnFailures, f.options.WarnFor) })
+		}
+		return
+	}
+	order := m.order()
+	for {
+		heard := t.heard.Load()
+		if order <= heard {
+			return
+		}
+		if t.heard.CompareAndSwap(heard, order) {
+			break
+		}
+	}
+	good := m.verdict != atomicbreaker.LeaseReopened.String()
+	t.each(func(b *atomicbreaker.Breaker) {
+		switch {
+		case b == m.teller:
+		case good:
+			b.EndCooldown()
+		case f.options.OpenWithOthers:
+			b.Trip()
+		}
+	})
+}
+
+// publishTrip warns the others of a trip; of one that nobody commanded.
+func (f *Fleet) publishTrip(t atomicbreaker.Transition) {
+	if t.From != atomicbreaker.StateClosed || t.To != atomicbreaker.StateOpen ||
+		t.Reason == atomicbreaker.ReasonTripCalled || t.Reason == atomicbreaker.ReasonSetModeCalled {
+		return
+	}
+	f.start(func() {
+		ctx, cancel := context.WithTimeout(f.ctx, f.timeout)
+		defer cancel()
+		m := message{from: f.id, verdict: tripped, name: t.Name}
+		f.log.note(f.client.Publish(ctx, f.channel, m.String()).Err())
+	})
+}
+
+// The listener asks whether its connection lives after so long without a
+// message, and tries again after a failure after between minPause and maxPause.
+const (
+	silence  = time.Second
+	minPause = 50 * time.Millisecond
+	maxPause = 2 * time.Second
+)
+
+// listen hears the others until the Fleet is closed.
+func (f *Fleet) listen() {
+	pause := minPause
+	for f.ctx.Err() == nil {
+		if f.listenOnce() {
+			pause = minPause
+		}
+		select {
+		case <-f.ctx.Done():
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// listenOnce hears the others over one connection, and reports whether there
+// was one.
+func (f *Fleet) listenOnce() (connected bool) {
+	sub := f.client.Subscribe(f.ctx)
+	defer sub.Close()
+	defer context.AfterFunc(f.ctx, func() { _ = sub.Close() })() // ends a wait for a message
+	ctx, cancel := context.WithTimeout(f.ctx, silence)
+	err := sub.Subscribe(ctx, f.channel)
+	cancel()
+	asked := false
+	for err == nil {
+		var got any
+		got, err = sub.ReceiveTimeout(f.ctx, silence)
+		switch got := got.(type) {
+		case *redis.Subscription:
+			connected = true
+		case *redis.Message:
+			if m, ok := parse(got.Payload); ok && m.from != f.id {
+				if t, ours := f.teams.Load(m.name); ours {
+					f.act(t.(*team), m)
+				}
+			}
+		}
+		var timeout net.Error
+		switch {
+		case err == nil:
+			asked = false
+		case errors.As(err, &timeout) && timeout.Timeout() && !asked && f.ctx.Err() == nil:
+			asked = true
+			ctx, cancel := context.WithTimeout(f.ctx, silence)
+			err = sub.Ping(ctx)
+			cancel()
+		}
+	}
+	if f.ctx.Err() == nil {
+		f.log.note(err)
+	}
+	return connected
+}
