@@ -86,7 +86,10 @@ func (f *Fleet) act(t *team, m message) {
 		case good:
 			b.EndCooldown()
 		case f.options.OpenWithOthers:
-			b.Trip()
+			// A forced one would remember it, like an operator's command.
+			if m := b.Snapshot().Mode; m == atomicbreaker.Auto || m == atomicbreaker.Shadow {
+				b.Trip()
+			}
 		}
 	})
 }

@@ -259,6 +259,12 @@ func TestStaleVerdictsAreIgnored(t *testing.T) {
 	b.Reset()
 	f.act(team, message{token: 8, verdict: "reopened"})
 	require.Equal(t, atomicbreaker.StateOpen, b.State())
+
+	b.Reset()
+	b.SetMode(atomicbreaker.ForcedClosed)
+	f.act(team, message{token: 9, verdict: "reopened"})
+	b.SetMode(atomicbreaker.Auto)
+	require.Equal(t, atomicbreaker.StateClosed, b.State(), "no command of an operator's")
 }
 
 // Who was not listening is told by the answer to its next question.
