@@ -48,9 +48,16 @@ func (b *Breaker) countClosed(gen uint32, k ring.Kind, slow bool, after time.Dur
 			b.wake(e, gen)
 			continue
 		}
-		s, ok := b.ring.Add(e, k)
+		s := b.ring.Pick()
+		cell, n, ok := b.ring.Peek(s, e, k)
+		if ok && !ring.Hit(cell, n) {
+			b.ring.Missed(s, e, k)
+			ok = false
+		}
 		if !ok {
-			continue
+			if s, ok = b.ring.Add(e, k); !ok {
+				continue
+			}
 		}
 		if k == ring.Success && !slow {
 			b.endStreak(s, gen)

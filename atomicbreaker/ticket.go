@@ -89,26 +89,32 @@ func (t *Ticket) ReportAfter(o Outcome, after time.Duration) bool {
 // default as Failure. A ticket knows no context; see [Ticket.DoneContext].
 // If Classify panics, the ticket is settled as a Failure and the panic goes on.
 func (t *Ticket) Done(err error) bool {
-	b := t.breaker
-	if err != nil || b == nil || t.claim.has(claimFlags) {
-		return t.DoneContext(context.Background(), err)
+	if b := t.breaker; err == nil && b != nil && !t.claim.has(claimFlags) {
+		e, gen := b.ring.Epoch(), t.claim.generation() // [E1 observe]
+		if b.load().generation() == gen && b.ring.Live(e, gen) {
+			s := b.ring.Pick()
+			cell, n, ok := b.ring.Peek(s, e, ring.Success)
+			if t.settled.Swap(1) != 0 {
+				return false
+			}
+			if !ok {
+				b.countClosed(gen, ring.Success, false, 0)
+			} else if !ring.Hit(cell, n) {
+				b.ring.Missed(s, e, ring.Success)
+				b.countClosed(gen, ring.Success, false, 0)
+			} else if s.Failing() || b.streak.v.Load()&streakLength != 0 {
+				b.endStreak(s, gen)
+			}
+			return true
+		}
 	}
-	e, gen := b.ring.Epoch(), t.claim.generation() // [E1 observe]
-	if b.load().generation() != gen || !b.ring.Live(e, gen) {
-		return t.DoneContext(context.Background(), nil)
-	}
-	s := b.ring.Pick()
-	cell, n, ok := b.ring.Peek(s, e, ring.Success)
-	if t.settled.Swap(1) != 0 {
+	if !t.first() {
 		return false
 	}
-	if !ok {
-		b.countClosed(gen, ring.Success, false, 0)
-	} else if !ring.Hit(cell, n) {
-		b.ring.Missed(s, e, ring.Success)
-		b.countClosed(gen, ring.Success, false, 0)
-	} else if s.Failing() || b.streak.v.Load()&streakLength != 0 {
-		b.endStreak(s, gen)
+	if err == nil {
+		t.settle(Success, 0)
+	} else {
+		t.settleError(context.Background(), err)
 	}
 	return true
 }
@@ -146,6 +152,8 @@ func (t *Ticket) settleError(ctx context.Context, err error) {
 	switch classify := t.breaker.cfg.Classify; {
 	case cancelled(ctx), Rejected(err):
 		t.settleSlow(Ignored, 0)
+	case classify == nil && !t.claim.has(claimFlags):
+		t.breaker.countClosed(t.claim.generation(), ring.Failure, false, 0)
 	case classify == nil:
 		t.settleSlow(Failure, 0)
 	default:

@@ -72,7 +72,7 @@ var List = []Mutation{
 	m("G3", "a call of Do that panics is a success", do,
 		"	if !returned {\n		b.countClosed(gen, ring.Failure, false, 0)", "	if !returned {\n		b.countClosed(gen, ring.Success, false, 0)"),
 	m("G3", "a success settles a settled ticket", ticket,
-		"	if t.settled.Swap(1) != 0 {\n		return false\n	}\n", ""),
+		"			if t.settled.Swap(1) != 0 {\n				return false\n			}\n", ""),
 
 	m("G4", "probes are never given up", halfOpen,
 		"w.inFlight() > 0 && now-b.silentSince() >= ", "w.inFlight() < 0 && now-b.silentSince() >= "),
@@ -114,7 +114,7 @@ var List = []Mutation{
 		"giveBack(t, countCancelled)", "giveBack(t, countIgnored)"),
 
 	m("G7", "a count is added without its stamp", ring,
-		"		if cell.CompareAndSwap(c, c+1) {\n			return s, true\n		}\n		r.Shared()", "		cell.Add(1)\n		return s, true"),
+		"{ return cell.CompareAndSwap(value, value+1) }", "{ return cell.Add(1) > 0 }"),
 	m("G7", "an outcome is counted under an epoch that is over", ring,
 		"		if r.Epoch() != e {\n			return false\n		}\n", ""),
 	m("G7", "the window has a bucket too few", read,
