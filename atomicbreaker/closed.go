@@ -67,7 +67,7 @@ func (b *Breaker) countClosed(gen uint32, k ring.Kind, slow bool, after time.Dur
 			e = b.addSlow(e, gen)
 		}
 		run := b.noteBad(s, gen, k)
-		if wanted := b.wanted(run, slow); w.mode() != ForcedClosed && (wanted || b.ring.Due(s, e)) {
+		if wanted := b.wanted(run, slow); w.mode() != ForcedClosed && (wanted || b.ring.Held(s, e) >= b.ring.Due(s, e)) {
 			b.judge(w, b.windowOf(s, e, wanted), k, run, after)
 		}
 		return
@@ -96,30 +96,35 @@ func (b *Breaker) addSlow(e ring.Epoch, gen uint32) ring.Epoch {
 // bucket.
 //
 // Nor is its own window summed at every failure: while the bucket lasts, its
-// calls only grow, so the sum tells how many failures must come before the
-// rate can be reached.
+// calls only grow, so the sum tells how many must come before the rate and the
+// minimum can be reached.
 func (b *Breaker) wanted(run uint32, slow bool) bool {
 	slowRule := b.timed && b.cfg.SlowCallRate != Off // a quick failure may fill its minimum
 	return slow || slowRule || b.cfg.ReadyToTrip != nil || b.streakMet(run)
 }
 
 // windowOf returns the counts that the rules are to judge, if wanted or due.
-func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, wanted bool) ring.Counts {
+func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, wanted bool) (c ring.Counts) {
 	held := b.ring.Held(s, e) // before the sum, which then has at least these
 	own := b.ring.SumStripe(s, e)
-	b.ring.SetDue(s, e, held, failuresUntil(own[ring.Failure], own.Calls(), b.cfg.FailureRate))
-	if b.ring.InUse() == 1 && b.ring.Stripes() == 1 {
-		return own
+	more := callsUntil(own[ring.Failure], own.Calls(), b.cfg.FailureRate)
+	stripes := uint64(b.ring.Stripes())
+	switch {
+	case stripes == 1:
+		c = own
+	case wanted || more == 0:
+		c = b.ring.Sum(e)
 	}
-	if wanted || b.rateMet(own, ring.Failure) != ReasonNone {
-		return b.ring.Sum(e)
+	if minimum := uint64(b.cfg.MinimumCalls); more == 0 && c.Calls() < minimum {
+		more = (minimum - c.Calls()) / stripes // the others add their share
 	}
-	return ring.Counts{}
+	b.ring.SetDue(s, e, held, more)
+	return c
 }
 
-// failuresUntil returns how many failures, with no success between, a share of
-// failed in calls stays below rate for; one less where rounding might matter.
-func failuresUntil(failed, calls uint64, rate float64) uint64 {
+// callsUntil returns for how many more calls, if all of them fail, a share of
+// failed in calls stays below rate; one less where rounding might matter.
+func callsUntil(failed, calls uint64, rate float64) uint64 {
 	const never = 1 << 62
 	if rate == Off {
 		return never

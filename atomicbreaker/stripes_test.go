@@ -20,7 +20,7 @@ func settleOn(t *testing.T, b *Breaker, s ring.Stripe, o Outcome) {
 		return
 	}
 	run := b.noteBad(s, 0, ring.Failure)
-	if wanted := b.wanted(run, false); wanted || b.ring.Due(s, e) {
+	if wanted := b.wanted(run, false); wanted || b.ring.Held(s, e) >= b.ring.Due(s, e) {
 		b.judge(b.load(), b.windowOf(s, e, wanted), ring.Failure, run, 0)
 	}
 }

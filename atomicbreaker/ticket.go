@@ -114,7 +114,7 @@ func (t *Ticket) Done(err error) bool {
 	if err == nil {
 		t.settle(Success, 0)
 	} else {
-		t.settleError(context.Background(), err)
+		t.settleFailed(err)
 	}
 	return true
 }
@@ -147,17 +147,26 @@ func (t *Ticket) Cancel() bool {
 // first reports whether this call is the one that settles the ticket.
 func (t *Ticket) first() bool { return t.breaker != nil && t.settled.Swap(1) == 0 }
 
-// settleError settles by an error.
+// settleError settles by the error of a call under ctx.
 func (t *Ticket) settleError(ctx context.Context, err error) {
-	switch classify := t.breaker.cfg.Classify; {
-	case cancelled(ctx), Rejected(err):
+	if cancelled(ctx) {
 		t.settleSlow(Ignored, 0)
-	case classify == nil && !t.claim.has(claimFlags):
-		t.breaker.countClosed(t.claim.generation(), ring.Failure, false, 0)
-	case classify == nil:
+		return
+	}
+	t.settleFailed(err)
+}
+
+// settleFailed settles by an error.
+func (t *Ticket) settleFailed(err error) {
+	switch classify := t.breaker.cfg.Classify; {
+	case Rejected(err):
+		t.settleSlow(Ignored, 0)
+	case classify != nil:
+		t.settleBy(classify, err)
+	case t.claim.has(claimFlags):
 		t.settleSlow(Failure, 0)
 	default:
-		t.settleBy(classify, err)
+		t.breaker.countClosed(t.claim.generation(), ring.Failure, false, 0)
 	}
 }
 

@@ -273,14 +273,27 @@ func TestKOfNTripsAtTheKthForTheRateKOverN(t *testing.T) {
 	}
 }
 
-// TestFailuresUntilNeverPromisesTooMany: as long as fewer failures than
-// promised have come, the rate is not reached.
-func TestFailuresUntilNeverPromisesTooMany(t *testing.T) {
+// TestMinimumIsMetByCallsOfAnyOutcome: the failure with which both the minimum
+// and the rate are met trips, whatever came since the rate was met.
+func TestMinimumIsMetByCallsOfAnyOutcome(t *testing.T) {
+	for successes := range 6 {
+		b, _ := made(t, Config{MinimumCalls: 10, FailureRate: 0.5, ConsecutiveFailures: Off, Stripes: 1})
+		calls(t, b, 9-successes, Failure)
+		calls(t, b, successes, Success)
+		require.Equal(t, StateClosed, b.State())
+		calls(t, b, 1, Failure)
+		require.Equal(t, StateOpen, b.State(), "after %d successes", successes)
+	}
+}
+
+// TestCallsUntilNeverPromisesTooMany: as long as fewer calls than promised have
+// come, the rate is not reached, even if all of them failed.
+func TestCallsUntilNeverPromisesTooMany(t *testing.T) {
 	rates := []float64{1, 0.5, 1.0 / 3, 0.1, 0.01, 0.001, 0.999, 0.9999999, 2.0 / 3, 1e-9, 3.0 / 7}
 	for _, rate := range rates {
 		for calls := range uint64(200) {
 			for failed := uint64(0); failed <= calls; failed++ {
-				more := failuresUntil(failed, calls, rate)
+				more := callsUntil(failed, calls, rate)
 				if more == 0 {
 					continue
 				}
@@ -295,7 +308,7 @@ func TestFailuresUntilNeverPromisesTooMany(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, failuresUntil(1000, 1000, Off), uint64(1)<<60)
+	require.Greater(t, callsUntil(1000, 1000, Off), uint64(1)<<60)
 }
 
 func TestIgnoredAndCancelledAreInNoRule(t *testing.T) {

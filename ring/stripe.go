@@ -23,7 +23,7 @@ type Stripe []atomic.Uint64
 const (
 	foldedWord  = 0 // + kind: outcomes no longer in a cell
 	failingWord = foldedWord + int(kinds)
-	dueWord     = failingWord + 1 // stamp, and the failures of its bucket at which Due
+	dueWord     = failingWord + 1 // stamp, and the calls of its bucket at which Due
 	headWords   = dueWord + 1
 )
 
@@ -55,25 +55,28 @@ func (s Stripe) SetFailing(failing bool) {
 	s[failingWord].Store(v)
 }
 
-// Due reports whether the failures of e's bucket in stripe s have reached what
-// [Ring.SetDue] said last; always, if that was said of another bucket.
-func (r *Ring) Due(s Stripe, e Epoch) bool {
-	due := s[dueWord].Load()
-	return due^uint64(e) > r.countMask || s[e.index()+int(Failure)].Load() >= due
-}
+// Due returns what [Ring.SetDue] said last: how many calls of e's bucket in
+// stripe s to wait for; zero if that was said of another bucket.
+func (r *Ring) Due(s Stripe, e Epoch) uint64 { return r.count(s[dueWord].Load(), e) }
 
-// SetDue makes Due wait until e's bucket in stripe s has more failures than the
-// held ones.
+// SetDue keeps the number of calls of e's bucket in stripe s to wait for: more
+// than the held ones.
 func (r *Ring) SetDue(s Stripe, e Epoch, held, more uint64) {
 	s[dueWord].Store(r.stamp(e) | min(held+more, r.countMask))
 }
 
-// Held returns the failures of e's bucket in one stripe.
+// Held returns the calls of e's bucket in one stripe.
 func (r *Ring) Held(s Stripe, e Epoch) uint64 {
-	if c := s[e.index()+int(Failure)].Load(); c^uint64(e) <= r.countMask {
-		return c & r.countMask
+	cells := s[e.index():]
+	return r.count(cells[Failure].Load(), e) + r.count(cells[Success].Load(), e)
+}
+
+// count returns what a cell holds, if it is of e's bucket.
+func (r *Ring) count(cell uint64, e Epoch) uint64 {
+	if cell^uint64(e) > r.countMask {
+		return 0
 	}
-	return 0
+	return cell & r.countMask
 }
 
 // Pick returns the caller's stripe. A goroutine keeps the stripe that the

@@ -79,27 +79,29 @@ func TestStripeKeepsItsHeadApart(t *testing.T) {
 	require.False(t, s.Failing())
 }
 
-func TestDueWaitsForSoManyFailuresOfTheBucket(t *testing.T) {
+func TestDueWaitsForSoManyCallsOfTheBucket(t *testing.T) {
 	r := New(Options{Buckets: 3, MaxCount: 1 << 30, Stripes: 1})
 	require.True(t, r.Wake(r.Epoch(), 1, 1))
 	e, s := r.Epoch(), r.Pick()
-	require.True(t, r.Due(s, e), "nothing was said of this bucket")
-	fail := func() { _, ok := r.Add(e, Failure); require.True(t, ok) }
+	due := func() bool { return r.Held(s, r.Epoch()) >= r.Due(s, r.Epoch()) }
+	require.True(t, due(), "nothing was said of this bucket")
+	call := func(k Kind) { _, ok := r.Add(e, k); require.True(t, ok) }
+	fail := func() { call(Failure) }
 	fail()
-	fail()
+	call(Success)
 	require.Equal(t, uint64(2), r.Held(s, e))
 	r.SetDue(s, e, 2, 3)
-	for range 2 {
-		fail()
-		require.False(t, r.Due(s, e))
+	for _, k := range []Kind{Failure, Success} {
+		call(k)
+		require.False(t, due())
 	}
 	fail()
-	require.True(t, r.Due(s, e))
+	require.True(t, due())
 	r.SetDue(s, e, 5, 1<<62) // more than a cell holds
 	fail()
-	require.False(t, r.Due(s, e))
+	require.False(t, due())
 	require.True(t, r.Advance(e, 2))
-	require.True(t, r.Due(s, r.Epoch()), "of another bucket")
+	require.True(t, due(), "of another bucket")
 	require.Zero(t, r.Held(s, r.Epoch()))
 }
 
