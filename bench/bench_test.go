@@ -45,7 +45,7 @@ func measure(b *testing.B, w work, workers int) {
 func (w work) warm(workers int) work {
 	if workers > 1 && runtime.GOMAXPROCS(0) > 1 {
 		for until := time.Now().Add(25 * time.Millisecond); time.Now().Before(until); {
-			w.share(workers, 20_000, func() {})
+			w.share(workers, 400_000, func() {})
 		}
 	}
 	if books := w.books; books != nil {

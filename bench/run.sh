@@ -40,11 +40,16 @@ bench() {
 # What a call costs against how much there is of something.
 growth='^Benchmark(Layout|Buckets|Stripes|Breakers|Failures)$'
 
+# Pairs of new goroutines, each of which must work for long enough that waking the
+# second processor does not matter.
+pairs='^BenchmarkPairs$'
+
 # Rounds, rather than -count, so that whatever drifts drifts for all, and so that
 # each round lays out memory anew. Six make a confidence interval.
 if [ "$mode" = quick ]; then
 	for _ in 1 2 3; do
-		bench bench.test . 10ms 1,2 -test.skip "$growth"
+		bench bench.test . 10ms 1,2 -test.skip "$growth|$pairs"
+		bench bench.test "$pairs" 200ms 2
 		bench peers.test '^Benchmark(Call|Floor)$/^(row|floor)=/^(impl|g)=/^(api=|$)/^g=1$' 5ms 2
 	done
 	"$work/report" -command "make bench-quick" "$raw"
@@ -52,7 +57,8 @@ if [ "$mode" = quick ]; then
 fi
 
 for round in 1 2 3 4 5 6 7 8 9 10; do
-	bench bench.test . 30ms 1,2 -test.skip "$growth"
+	bench bench.test . 30ms 1,2 -test.skip "$growth|$pairs"
+	[ "$round" -gt 6 ] || bench bench.test "$pairs" 300ms 2
 	[ "$round" -gt 6 ] || bench bench.test "$growth" 20ms 1,2
 	[ "$round" -gt 6 ] || bench peers.test . 10ms 1,2
 done

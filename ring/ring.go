@@ -62,7 +62,7 @@ type Ring struct {
 	layout
 	words   int16
 	limit   int16
-	deals   atomic.Int32 // over the same stripes, in this bucket
+	deals   atomic.Int32 // over the same stripes, since the last Grow
 	onCrowd func()
 	slept   atomic.Uint64 // absolute bucket number at which the window fell asleep
 }
@@ -226,7 +226,6 @@ func (r *Ring) At(e Epoch, number uint64) bool { return r.at(r.tag(e), number) =
 // Advance moves a live epoch e on to bucket number. It reports whether the
 // epoch was e. Call [Ring.Sweep] afterwards.
 func (r *Ring) Advance(e Epoch, number uint64) bool {
-	r.redeal()
 	return r.epoch.CompareAndSwap(uint64(e), uint64(r.at(r.tag(e), number)))
 }
 

@@ -113,8 +113,10 @@ func (r *Ring) Shared() {
 func (r *Ring) Crowded() bool { return r.crowded.Load() }
 
 // Grow makes more stripes for a crowded ring, up to the limit, and deals the
-// goroutines anew. It must not run concurrently with itself.
+// goroutines anew, also if that was done too often since the last Grow. It must
+// not run concurrently with itself.
 func (r *Ring) Grow() {
+	r.deals.Store(0)
 	all := r.all()
 	if want := 2 * r.InUse(); want <= int(r.limit) && len(all) < want {
 		stripes := append(make([]Stripe, 0, want), all...)
@@ -139,19 +141,11 @@ func (r *Ring) deal() bool {
 		r.mask.CompareAndSwap(mask, uint32(2*inUse-1)) // or it was narrowed in the meantime
 		r.deals.Store(0)
 	case r.deals.Add(1) > maxDeals:
-		return true // crowded stays set: enough of it until the bucket ends
+		return true // crowded stays set: enough of it until the next Grow
 	}
 	r.salt.Store(r.salt.Load()*saltStep + 2)
 	r.crowded.Store(false)
 	return true
-}
-
-// redeal lets a ring that is crowded in spite of all its stripes try again.
-func (r *Ring) redeal() {
-	if r.deals.Load() > 0 {
-		r.deals.Store(0)
-		r.crowded.Store(false)
-	}
 }
 
 // Narrow goes back to one stripe, so that a single goroutine's outcomes lie
@@ -169,8 +163,8 @@ func (r *Ring) InUse() int { return int(r.mask.Load()) + 1 }
 func (r *Ring) Stripes() int { return len(r.all()) }
 
 const (
-	// maxDeals bounds how often in a bucket a crowded ring at its limit is dealt
-	// anew. With twice as many stripes as goroutines at work a deal without a
+	// maxDeals bounds how often a crowded ring at its limit is dealt anew before
+	// the next Grow. With twice as many stripes as goroutines at work a deal without a
 	// collision comes after a few tries; with more goroutines none is better.
 	maxDeals = 16
 
