@@ -15,7 +15,7 @@ var growths = []struct {
 }{
 	{"Buckets", "buckets", "buckets of the rolling window", []string{
 		"Flat: a call writes one cell of the present bucket. A failure sums all buckets of its own stripe, but only when, by the",
-		"sum before, so many have failed since that the rate may have been reached.",
+		"sum before, so many calls have come since that rate and minimum may have been reached.",
 	}},
 	{"Stripes", "stripes", "stripes that the breaker may use", []string{
 		"Flat, but for one stripe where two processors contend for it. Stripes are added on contention alone, so that a higher limit",
