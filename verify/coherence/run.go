@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	// Tests run again when what they build changes; overlay sees to the rest.
+	// Tests run again when what they build changes; overlay sees to most of it.
 	_ "github.com/atomicbreaker/breaker/bench/locked"
 	"github.com/atomicbreaker/breaker/verify/internal/overlay"
 )

@@ -17,9 +17,20 @@ import (
 	"sync"
 	"time"
 
-	// Tests that build changed copies run again when the original changes.
-	_ "github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/atomicbreaker"
 )
+
+// link has the linker keep the breaker's code. The go command runs a test
+// again if its binary differs, and the binary of a test that builds changed copies
+// differs when the originals do only if it holds them.
+var link = sync.OnceFunc(func() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{})
+	_ = b.Do(context.Background(), func(context.Context) error { return errors.New("failed") })
+	b.Trip()
+	b.SetMode(atomicbreaker.Auto)
+	b.Reset()
+	_ = b.Snapshot()
+})
 
 // An Edit replaces the one occurrence of Old in a file by New.
 type Edit struct {
@@ -62,6 +73,7 @@ type Build struct {
 // New returns a Build with the edits made, or an error that names the edit
 // whose text is not there exactly once: the source has changed under it.
 func New(edits ...Edit) (*Build, error) {
+	link()
 	root, err := Root()
 	if err != nil {
 		return nil, err
