@@ -16,6 +16,7 @@ type instruments struct {
 	failureRatio, slowRatio, openTime            metric.Float64Observable
 	transitions, openings                        metric.Int64Observable
 	inFlight, probeWindow, unprobed, probes      metric.Int64Observable
+	leases, alone                                metric.Int64Observable
 	panics, clashes, unrecorded                  metric.Int64Observable
 }
 
@@ -92,6 +93,9 @@ func (m *maker) instruments() instruments {
 		probeWindow: m.level("probes.window", "{call}", "How many probes may be under way at once. Only while half-open."),
 		unprobed:    m.level("probes.unprobed", "1", "1 if no call has come that could be a probe. Only while half-open."),
 		probes:      m.counter("probes", "{call}", "Probes by how they were judged: success, slow, failure, ignored, abandoned."),
+
+		leases: m.counter("lease.answers", "{answer}", "Answers of the breaker's lease: granted, refused, failed."),
+		alone:  m.level("lease.alone", "1", "1 if the breaker was half-open last, or is now, because its lease failed."),
 
 		panics:     m.counter("listener_panics", "{panic}", "Panics of the breaker's listeners, contained."),
 		clashes:    m.level("name_clashes", "{breaker}", "Breakers left out because another one has their name."),

@@ -36,6 +36,7 @@ const (
 	stateKey   = attribute.Key("circuitbreaker.state")
 	modeKey    = attribute.Key("circuitbreaker.mode")
 	outcomeKey = attribute.Key("circuitbreaker.outcome")
+	answerKey  = attribute.Key("circuitbreaker.answer")
 	reasonKey  = attribute.Key("circuitbreaker.reason")
 	fromKey    = attribute.Key("circuitbreaker.from_state")
 	toKey      = attribute.Key("circuitbreaker.to_state")
@@ -128,6 +129,7 @@ func (s *shower) show(_ context.Context, o metric.Observer) error {
 type options struct {
 	plain                                     []metric.ObserveOption
 	states, modes, outcomes, refusals, judged [][]metric.ObserveOption
+	answers                                   [][]metric.ObserveOption
 	name                                      attribute.KeyValue
 	transitions                               map[transition][]metric.ObserveOption
 }
@@ -151,6 +153,7 @@ func newOptions(name string) *options {
 	s.outcomes = each(outcomeKey, "success", "failure", "ignored", "cancelled", "late")
 	s.refusals = each(reasonKey, "open", "half_open", "forced")
 	s.judged = each(outcomeKey, "success", "slow", "failure", "ignored", "abandoned")
+	s.answers = each(answerKey, "granted", "refused", "failed")
 	return s
 }
 
@@ -215,6 +218,10 @@ func (v *view) show() {
 	v.ObserveFloat64(v.in.openTime, r.TimeOpen.Seconds(), plain...)
 	if p, told := r.Probes(); told || r.Abandoned > 0 {
 		v.each(v.in.probes, v.set.judged, p.Succeeded, p.Slow, p.Failed, p.Ignored, r.Abandoned)
+	}
+	if l := r.Lease; l.Granted+l.Refused+l.Failed > 0 {
+		v.each(v.in.leases, v.set.answers, l.Granted, l.Refused, l.Failed)
+		v.ObserveInt64(v.in.alone, one(l.Alone), plain...)
 	}
 	if r.ListenerPanics > 0 {
 		v.count(v.in.panics, r.ListenerPanics, plain)

@@ -19,7 +19,8 @@ const (
 	outcomes = modes + 4
 	refusals = outcomes + 5
 	judged   = refusals + 3
-	allSets  = judged + 5
+	answers  = judged + 5
+	allSets  = answers + 3
 )
 
 // inOrder are the states as a Registry sorts their texts.
@@ -43,6 +44,7 @@ var second = func() [allSets]*dto.LabelPair {
 	put(outcomes, "outcome", "cancelled", "failure", "ignored", "late", "success")
 	put(refusals, "reason", "forced", "half_open", "open")
 	put(judged, "outcome", "abandoned", "failure", "ignored", "slow", "success")
+	put(answers, "answer", "failed", "granted", "refused")
 	return all
 }()
 

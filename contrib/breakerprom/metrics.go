@@ -47,6 +47,8 @@ var (
 	unprobed     = desc("unprobed", "1 if no call has come that could be a probe. Only while half-open.", "name")
 	probes       = desc("probes_total", "Probes by how they were judged: success; slow, a success that took too long and so a failure; failure; ignored; abandoned, silent for too long. Absent before the first.", "name", "outcome")
 	probeLatency = desc("probe_duration_seconds", "How long probes took that were judged. Absent before the first.", "name")
+	leases       = desc("lease_answers_total", "Answers of the breaker's lease: granted; refused, another may probe; failed, none in time, so that the breaker probes by itself. Absent before the first.", "name", "answer")
+	alone        = desc("lease_alone", "1 if the breaker was half-open last, or is now, because its lease failed. Absent before the first answer.", "name")
 	panics       = desc("listener_panics_total", "Panics of the breaker's listeners, contained. Absent before the first.", "name")
 )
 
@@ -86,6 +88,10 @@ func (e *emission) reading(r *breakerwatch.Reading) {
 	e.counter(openSeconds, name, r.TimeOpen.Seconds())
 	if p, told := r.Probes(); told || r.Abandoned > 0 {
 		e.each(probes, judged, r.Abandoned, p.Failed, p.Ignored, p.Slow, p.Succeeded)
+	}
+	if l := r.Lease; l.Granted+l.Refused+l.Failed > 0 {
+		e.each(leases, answers, l.Failed, l.Granted, l.Refused)
+		e.gauge(alone, name, one(l.Alone))
 	}
 	if r.ListenerPanics > 0 {
 		e.counter(panics, name, float64(r.ListenerPanics))

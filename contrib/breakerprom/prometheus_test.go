@@ -133,6 +133,9 @@ func everyState(s *scraped) {
 		c.SlowCallDuration = 30 * time.Millisecond
 		c.SlowCallRate = 1
 		c.Cooldown = atomicbreaker.Cooldown{Min: cooldown, Max: max(cooldown, time.Second), Jitter: atomicbreaker.Off}
+		if name == "leased" {
+			c.Lease = new(lease)
+		}
 		return s.made(c)
 	}
 	calm := made("calm", time.Second)
@@ -142,11 +145,13 @@ func everyState(s *scraped) {
 	probing := made("probing", time.Millisecond)
 	shadow := made("shadow", time.Hour)
 	forced := made("forced", time.Hour)
+	leased := made("leased", time.Millisecond)
 	time.Sleep(4 * interval) // the zeros are seen first
 
 	call(s.T, calm, 40*time.Millisecond, atomicbreaker.Success)
 	unasked.Trip()
 	refusing.Trip()
+	leased.Trip()
 	shadow.SetMode(atomicbreaker.Shadow)
 	shadow.Trip()
 	forced.SetMode(atomicbreaker.ForcedOpen)

@@ -1,0 +1,48 @@
+package breakerotel
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atomicbreaker/breaker/atomicbreaker"
+)
+
+// lease refuses once and then fails.
+type lease struct{ asked int }
+
+func (l *lease) Ask(context.Context, *atomicbreaker.Breaker) (atomicbreaker.LeaseAnswer, error) {
+	if l.asked++; l.asked == 1 {
+		return atomicbreaker.LeaseAnswer{Wait: time.Second}, nil
+	}
+	return atomicbreaker.LeaseAnswer{}, errors.New("the store is down")
+}
+
+func (l *lease) Tell(context.Context, atomicbreaker.LeaseNews) error { return nil }
+func (l *lease) Go(f func())                                         { f() }
+
+// TestLeaseIsToldOfOnceItHasAnswered: who probes by leave, who waits, and
+// whether the store fails, which no state shows.
+func TestLeaseIsToldOfOnceItHasAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShown(t)
+		c := config("b")
+		c.Lease = new(lease)
+		b := s.made(c)
+		const refused, failed, alone = `lease.answers{answer=refused,name=b}`, `lease.answers{answer=failed,name=b}`, `lease.alone{name=b}`
+		if _, there := s.values()[refused]; there {
+			t.Error("told of before the first answer")
+		}
+		b.Trip()
+		time.Sleep(cooldown + time.Millisecond)
+		if v := s.values(); v[refused] != 1 || v[failed] != 0 || v[alone] != 0 || b.State() != atomicbreaker.StateOpen {
+			t.Error("refused: ", b.State(), v)
+		}
+		time.Sleep(2 * time.Second)
+		if v := s.values(); v[refused] != 1 || v[failed] != 1 || v[alone] != 1 || b.State() != atomicbreaker.StateHalfOpen {
+			t.Error("failed: ", b.State(), v)
+		}
+	})
+}
