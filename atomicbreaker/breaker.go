@@ -193,6 +193,8 @@ func (b *Breaker) acquireSlow() (Ticket, error) {
 	switch {
 	case w.phase() == phaseClosed:
 		return b.ticket(claimOf(w)), nil
+	case w.phase() == phaseHalfOpen && w.inFlight() >= w.window():
+		return b.refuseProbe(w)
 	case w.phase() == phaseHalfOpen:
 		return b.acquireProbe(w)
 	case w.mode() == Shadow:

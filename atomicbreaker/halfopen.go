@@ -38,12 +38,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 	for w.phase() == phaseHalfOpen {
 		next, ok := w.admit()
 		if !ok {
-			mark(&b.full, w.generation())
-			if w.mode() == Shadow {
-				return b.passThrough(), nil
-			}
-			b.ring.Count(countRefusedHalfOpen)
-			return Ticket{}, &b.refused[refusedProbe]
+			return b.refuseProbe(w)
 		}
 		now := b.cfg.Clock.Now()
 		if w.inFlight() == 0 {
@@ -69,6 +64,19 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 		return Ticket{breaker: b, claim: claimOfProbe(w, ticketCut), start: now}, nil
 	}
 	return b.Acquire()
+}
+
+// refuseProbe is for a window that is full. It is acquireProbe's, apart because
+// most calls of half-open end here.
+func (b *Breaker) refuseProbe(w word) (Ticket, error) {
+	mark(&b.full, w.generation())
+	if w.mode() == Shadow {
+		return b.passThrough(), nil
+	}
+	if !b.ring.Pick().Bump(countRefusedHalfOpen) {
+		b.ring.Shared()
+	}
+	return Ticket{}, &b.refused[refusedProbe]
 }
 
 // settleProbe takes a probe's outcome into the evidence, which is its verdict,

@@ -183,7 +183,7 @@ var List = []Mutation{
 	m("G11", "Shadow refuses", breaker,
 		"	case w.mode() == Shadow:\n		return b.passThrough(), nil\n	case w.mode() == ForcedOpen:", "	case w.mode() == ForcedOpen:"),
 	m("G11", "Shadow refuses probes", halfOpen,
-		"			if w.mode() == Shadow {", "			if w.mode() == Shadow && false {"),
+		"	mark(&b.full, w.generation())\n	if w.mode() == Shadow {", "	mark(&b.full, w.generation())\n	if w.mode() == Shadow && false {"),
 	m("G11", "a call that Shadow lets through counts in the window", breaker,
 		"return b.ticket(claimShadow)", "return b.ticket(claimOf(b.load()))"),
 	m("G11", "Trip is forgotten while forced", control,
