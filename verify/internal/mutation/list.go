@@ -8,6 +8,7 @@ const (
 	control    = "atomicbreaker/control.go"
 	do         = "atomicbreaker/do.go"
 	halfOpen   = "atomicbreaker/halfopen.go"
+	silence    = "atomicbreaker/silence.go"
 	lease      = "atomicbreaker/lease.go"
 	leasing    = "atomicbreaker/leasing.go"
 	recovery   = "atomicbreaker/recovery.go"
@@ -34,7 +35,7 @@ var List = []Mutation{
 		"		if !b.swap(w, next) {\n			w = b.load()\n			continue\n		}\n		mark(&b.asked", "		b.swap(w, next)\n		mark(&b.asked"),
 	m("G1", "the probe window begins with two places", recovery,
 		"return max(int(r.concurrent), 1) }", "return max(int(r.concurrent), 2) }"),
-	m("G1", "the probe window is raised without silence", halfOpen,
+	m("G1", "the probe window is raised without silence", silence,
 		"&& now >= silence(start, b.raisedAt, quiet, b.pace)", ""),
 	m("G1", "a failure widens the probe window", recovery,
 		"	if failed {\n		return r.failure(e, others)\n	}", "	if failed {\n		n, does := r.failure(e, others)\n		does.grow++\n		return n, does\n	}"),
@@ -74,9 +75,9 @@ var List = []Mutation{
 	m("G3", "a success settles a settled ticket", ticket,
 		"			if t.settled.Swap(1) != 0 {\n				return false\n			}\n", ""),
 
-	m("G4", "probes are never given up", halfOpen,
+	m("G4", "probes are never given up", silence,
 		"w.inFlight() > 0 && now-b.silentSince() >= ", "w.inFlight() < 0 && now-b.silentSince() >= "),
-	m("G4", "silence admits nobody", halfOpen,
+	m("G4", "silence admits nobody", silence,
 		"		if !b.swap(w, w.raise()) {\n			return now\n		}\n		w = w.raise()\n", ""),
 	m("G4", "a first probe sets no timer", halfOpen,
 		"	if w.inFlight() == 0 || next", "	if next"),
@@ -204,7 +205,7 @@ var List = []Mutation{
 
 	m("G13", "the window never sleeps", closed,
 		"		if b.ring.SumAt(e, number).Calls() == 0 {", "		if b.ring.SumAt(e, number).Calls() > 1<<60 {"),
-	m("G13", "half-open ticks though nothing is under way", halfOpen,
+	m("G13", "half-open ticks though nothing is under way", silence,
 		"	if !b.ticking {\n		return never\n	}\n", ""),
 	m("G13", "a timer keeps its breaker alive", breaker,
 		"		if b := held.Value(); b != nil {\n			b.onTimer()\n		}", "		if b != nil && held.Value() != nil {\n			b.onTimer()\n		}"),
@@ -216,11 +217,11 @@ var List = []Mutation{
 	m("recovery", "a cut leaves the window", recovery, "		window = min(w.window(), e.others) * cutShare / cutWhole", "		window = w.window()"),
 	m("recovery", "a cut goes by the window, not by the probes", recovery,
 		"min(w.window(), e.others) * cutShare", "w.window() * cutShare"),
-	m("recovery", "it closes without having seen a success", halfOpen,
+	m("recovery", "it closes without having seen a success", silence,
 		"	if alive && b.full.Load() != full {", "	if b.full.Load() != full {"),
-	m("recovery", "a full window is forgotten while it is full", halfOpen,
+	m("recovery", "a full window is forgotten while it is full", silence,
 		"	if w.inFlight() < w.window() {\n		b.full.Comp", "	if true {\n		b.full.Comp"),
-	m("recovery", "it closes though callers were refused", halfOpen,
+	m("recovery", "it closes though callers were refused", silence,
 		"	if alive && b.full.Load() != full {", "	if alive {"),
 	m("recovery", "only a refusal marks the window as full", halfOpen,
 		"		if next.inFlight() >= next.window() {\n			mark(", "		if false {\n			mark("),

@@ -1,0 +1,82 @@
+package atomicbreaker
+
+import "time"
+
+// silentSince is where silence is counted from: entering half-open, the last
+// probe that was settled, or the admission that found nobody in flight,
+// whichever is last.
+// [E5 observe] Read after the word that shows somebody in flight.
+func (b *Breaker) silentSince() time.Duration {
+	return time.Duration(max(b.since.Load(), b.heard.Load()))
+}
+
+// giveUp reopens a half-open breaker whose probes have been silent for
+// ProbeTimeout. The timer does so too; an outcome of that very instant is
+// late, whichever comes first.
+func (b *Breaker) giveUp(now time.Duration) bool {
+	w := b.load()
+	return b.silent(w, now) && b.trip(w.generation(), ReasonProbeTimeout, b.episode(w.generation()), 0)
+}
+
+// silent reports whether the probes in flight have been silent for
+// ProbeTimeout. It is asked for the very word that giving them up changes:
+// others may have come into flight since an earlier one.
+func (b *Breaker) silent(w word, now time.Duration) bool {
+	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && now-b.silentSince() >= b.cfg.Recovery.ProbeTimeout
+}
+
+// quietTick closes if the window has not been full since the last tick and
+// there has been a success since the last cut. A window that is full now is
+// full in the time to come: who only asks Ready sees that and sets no flag.
+func (b *Breaker) quietTick(w word, alive bool) bool {
+	full := markOf(w.generation())
+	if alive && b.full.Load() != full {
+		return b.close(w)
+	}
+	if w.inFlight() < w.window() {
+		b.full.CompareAndSwap(full, 0)
+	}
+	return false
+}
+
+// tickHalfOpen closes, gives up or lets one more in, and returns when to look
+// again; never if nothing is in flight, was refused or has been seen.
+func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
+	gen := w.generation()
+	quiet := b.cfg.Recovery.Quiet
+	since := time.Duration(b.since.Load())
+	if b.episodeOf != gen {
+		b.episodeOf, b.ticking, b.raisedAt = gen, false, 0
+		b.pace = b.cfg.Cooldown.Min
+		if cool, ok := b.cool.get(gen - 1); ok {
+			b.pace = time.Duration(cool)
+		}
+	}
+	alive := b.kind.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
+	last := b.ticks
+	b.ticks = int64((now - since) / quiet)
+	if b.ticking && b.ticks > last && b.quietTick(w, alive) || b.giveUp(now) {
+		return now
+	}
+	start := b.silentSince()
+	if w.inFlight() >= w.window() && now >= silence(start, b.raisedAt, quiet, b.pace) {
+		if !b.swap(w, w.raise()) {
+			return now
+		}
+		w = w.raise()
+		b.raisedAt = now
+		b.pace = min(2*b.pace, b.cfg.Cooldown.Max)
+	}
+	b.ticking = w.inFlight() > 0 || alive || b.full.Load() == markOf(gen)
+	if !b.ticking {
+		return never
+	}
+	next := since + time.Duration(b.ticks+1)*quiet
+	if w.inFlight() > 0 {
+		next = min(next, start+b.cfg.Recovery.ProbeTimeout)
+	}
+	if place := silence(start, b.raisedAt, quiet, b.pace); place > now { // whoever fills the window later
+		next = min(next, place)
+	}
+	return next
+}
