@@ -127,3 +127,21 @@ func TestEveryGrantEndsOnce(t *testing.T) {
 	require.Greater(t, grants, 1)
 	t.Logf("%d leases", grants)
 }
+
+// Whoever ends a half-open generation may sleep before it says why, until
+// another lease is granted. The first one ends all the same, and once.
+func TestLeaseEndsThoughNobodySaysWhyBeforeTheNext(t *testing.T) {
+	l := new(fakeLease)
+	b, manual, _ := leased(t, l, Config{})
+	w := b.load()
+	require.True(t, b.swap(w, w.to(phaseClosed, 0))) // and sleeps
+	b.Trip()
+	manual.Advance(500 * time.Millisecond)
+	require.Equal(t, StateHalfOpen, b.State())
+	require.Equal(t, []LeaseNews{{Token: 1}}, l.told())
+	b.cfg.lease.noteEnd(w.generation(), ReasonRecovered)
+	b.kick()
+	manual.Advance(0)
+	require.Len(t, l.told(), 1)
+	require.True(t, b.Snapshot().Lease.Held)
+}

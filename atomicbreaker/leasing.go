@@ -167,6 +167,9 @@ func (b *Breaker) probe(l *leasing, w word, now time.Duration, g *grant, err err
 	if !b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), why, now) {
 		return now // the answer is looked at again, or dropped
 	}
+	if unfinished := l.held; unfinished != nil { // who ended that generation has slept through a whole cooldown
+		b.tellLease(l, LeaseNews{Token: unfinished.token})
+	}
 	l.asked, l.held = nil, g
 	if err != nil {
 		l.fail(err)
