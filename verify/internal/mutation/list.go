@@ -1,5 +1,7 @@
 package mutation
 
+import "slices"
+
 // Files of the breaker.
 const (
 	announce   = "atomicbreaker/announce.go"
@@ -28,7 +30,12 @@ const (
 )
 
 // List is all mutations.
-var List = []Mutation{
+var List = slices.Concat(
+	guarantees,
+)
+
+// guarantees are the mutations of the breaker as a whole, by guarantee.
+var guarantees = []Mutation{
 	m("G1", "one probe more than the window is admitted", word,
 		"w.inFlight() >= w.window()", "w.inFlight() > w.window()"),
 	m("G1", "the loser of the half-open race is admitted", halfOpen,
