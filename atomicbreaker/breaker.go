@@ -93,7 +93,6 @@ func New(c Config) (*Breaker, error) {
 	b.timer.Stop()
 	b.ring.Init(ring.Options{
 		Buckets:  c.Buckets,
-		MaxCount: uint64(b.bucket) + 1, // one outcome a nanosecond
 		Slow:     b.timed,
 		Counters: counters,
 		Stripes:  c.Stripes,

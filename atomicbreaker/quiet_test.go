@@ -103,8 +103,7 @@ func TestOnlyProbesTransitionsAndWakingReadTheClock(t *testing.T) {
 				for range 1000 {
 					x.do(b)
 					if b.State() == StateClosed {
-						b.streak.end(b.load().generation())
-						b.ring.Forget()
+						b.forget(b.load().generation())
 					}
 				}
 				require.LessOrEqual(t, clk.reads.Load(), int64(1), "beyond a transition")

@@ -90,17 +90,14 @@ func (t *Ticket) ReportAfter(o Outcome, after time.Duration) bool {
 // If Classify panics, the ticket is settled as a Failure and the panic goes on.
 func (t *Ticket) Done(err error) bool {
 	if b := t.breaker; err == nil && b != nil && !t.claim.has(claimFlags) {
-		e, gen := b.ring.Epoch(), t.claim.generation() // [E1 observe]
-		if b.load().generation() == gen && b.ring.Live(e, gen) {
-			s := b.ring.Pick()
-			cell, n, ok := b.ring.Peek(s, e, ring.Success)
+		s, gen := b.ring.Pick(), t.claim.generation()
+		n := s.Peek(ring.Success) // [E1 observe]
+		if b.load().generation() == gen && ring.Live(n, gen) {
 			if t.settled.Swap(1) != 0 {
 				return false
 			}
-			if !ok {
-				b.countClosed(gen, ring.Success, false, 0)
-			} else if !ring.Hit(cell, n) {
-				b.ring.Missed(s, e, ring.Success)
+			if !s.Hit(ring.Success, n) {
+				b.ring.Missed(s, ring.Success, n)
 				b.countClosed(gen, ring.Success, false, 0)
 			} else if s.Failing() || b.streak.v.Load()&streakLength != 0 {
 				b.endStreak(s, gen)

@@ -24,7 +24,7 @@ func inside(b *Breaker) string {
 
 // hidden is what a breaker goes by, read without asking it.
 func hidden(b *Breaker) string {
-	e := b.ring.Epoch()
+	e := b.ring.Edge()
 	return fmt.Sprintf("word %x evidence %x full %x asked %x heard %d fastest %x calls %x %x %x\n"+
 		"since %d tripped %d opened %d cool from %d cool %x wait %x streak %x epoch %x kicks %d turned %d counted %v",
 		b.word.Load(), b.evidence.Load(), b.full.Load(), b.asked.Load(), b.heard.Load(), b.fastest.v.Load(),
