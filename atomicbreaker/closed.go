@@ -92,11 +92,13 @@ func (b *Breaker) count(gen uint32, k ring.Kind) (s ring.Stripe, w word, ok bool
 // the sum tells how many calls must come before the rate and the minimum can be
 // reached.
 //
-// A stripe that is over the rate reads the others at most once in an eighth of
-// as many failures as there are stripes. So that costs no more than reading
-// eight of them each time, however many there are. A trip that needs several
-// stripes is late by at most an eighth of the square of their number, and at
-// most until the bucket ends.
+// A stripe that is over the rate reads the others once in an eighth of as many
+// failures as there are stripes, or less often if more are missing. So it costs
+// no more than reading eight of them each time, however many there are. A trip
+// that needs several stripes may be late: each of them by the failures that
+// were missing when it looked last, divided by the number of stripes, or by an
+// eighth of that number if this is more; and all of them at most until the
+// bucket ends.
 func (b *Breaker) windowOf(s ring.Stripe, gen uint32, wanted bool) (c ring.Counts, look bool) {
 	l := b.ring.Look(s, gen)
 	if !wanted && !l.Due() {
@@ -104,18 +106,22 @@ func (b *Breaker) windowOf(s ring.Stripe, gen uint32, wanted bool) (c ring.Count
 	}
 	c = b.ring.SumStripe(s, gen)
 	missing := b.missingForRate(c)
-	stripes := uint64(b.ring.Stripes())
-	if stripes > 1 && (wanted || missing == 0) {
-		c = b.ring.Sum(gen)
-		missing = max(b.missingForRate(c), b.missingForMinimum(c)) / stripes // the others add their share
-		missing = max(missing, stripes/8)
-	} else if stripes == 1 {
+	look = true
+	switch stripes := uint64(b.ring.Stripes()); {
+	case stripes == 1:
 		missing = max(missing, b.missingForMinimum(c))
-	} else {
-		c = ring.Counts{} // of one stripe: it is not over the rate
+	case wanted || missing == 0:
+		c = b.ring.Sum(gen)
+		if missing = max(b.missingForRate(c), b.missingForMinimum(c)); missing > 0 {
+			missing = max(missing, stripes*stripes/8) / stripes // the others add their share
+		}
+	default:
+		look = false // this stripe is not over the rate
 	}
-	l.Wait(missing)
-	return c, true
+	if missing > 0 { // else all look: the one who trips may yet find that what he saw is too old
+		l.Wait(missing)
+	}
+	return c, look
 }
 
 // missingForRate returns for how many more calls at least no rate can be reached.
@@ -224,7 +230,7 @@ func (b *Breaker) aged(w word, c ring.Counts) (ring.Counts, bool) {
 	if b.ring.Edge().Behind(number) == 0 {
 		return c, false
 	}
-	b.wake(w.generation())
+	b.onTimer() // whatever has become of the timer
 	return b.ring.SumAt(w.generation(), number), true
 }
 
@@ -308,20 +314,23 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 
 // catchUp judges the window at the end of a bucket in which there was a bad
 // call: the stripe that pushed the window over a rate may not have known.
-// Without a bad call in it, ageing alone would trip. It goes by the rows that
-// are noted, so that what comes after them is judged with the next bucket.
+// Without a bad call in it, ageing alone would trip; and what has aged by now,
+// because the timer is late, trips nothing either. It goes by the rows that are
+// noted, so that what comes after them is judged with the next bucket.
 func (b *Breaker) catchUp(w word, e ring.Edge, behind uint64) bool {
-	c, ended := b.ring.Noted(e, w.generation(), behind-1)
-	if ended[ring.Failure] == 0 && ended[ring.Slow] == 0 {
-		return false
-	}
+	then, ended := b.ring.Noted(e, w.generation(), 0)
+	now, _ := b.ring.Noted(e, w.generation(), behind)
 	k := ring.Success
-	if ended[ring.Failure] > 0 {
+	switch {
+	case ended[ring.Failure] > 0:
 		k = ring.Failure
-	}
-	why := b.rateMet(c, k)
-	if why == ReasonNone || c.Calls() < uint64(b.cfg.MinimumCalls) {
+	case ended[ring.Slow] == 0:
 		return false
 	}
-	return b.trip(w.generation(), why, countsOf(c), 0)
+	minimum := uint64(b.cfg.MinimumCalls)
+	why := b.rateMet(now, k)
+	if why == ReasonNone || b.rateMet(then, k) == ReasonNone || min(then.Calls(), now.Calls()) < minimum {
+		return false
+	}
+	return b.trip(w.generation(), why, countsOf(then), 0)
 }
