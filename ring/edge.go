@@ -165,12 +165,12 @@ func (r *Ring) Forget(gen uint32, still func() bool) {
 	for _, s := range r.all() {
 		for k := range int(r.cells) {
 			for {
-				floor := s[r.floor+k].Load()
+				floor := s[r.floors()+k].Load()
 				c := s.carry(k)
 				if !of(c, gen) || !still() || of(floor, gen) && since(c, floor) == 0 {
 					break
 				}
-				if s[r.floor+k].CompareAndSwap(floor, c&^liveBit) {
+				if s[r.floors()+k].CompareAndSwap(floor, c&^liveBit) {
 					break
 				}
 			}
@@ -199,7 +199,7 @@ func (r *Ring) Renew(gen uint32, still func() bool) {
 	}
 	for _, s := range r.all() {
 		for k := range int(r.cells) {
-			for _, at := range []int{cellWord + k, r.floor + k} {
+			for _, at := range []int{cellWord + k, r.floors() + k} {
 				r.renew(s, at, k, gen, still)
 			}
 		}

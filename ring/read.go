@@ -55,15 +55,18 @@ func (r *Ring) base(e Edge, gen uint32, behind uint64) (row int, empty bool) {
 	return r.row(first - uint64(r.buckets) + 1), false
 }
 
+// floors returns the place in a stripe of its floors.
+func (r *Ring) floors() int { return int(r.floor) }
+
 // row returns the place in a stripe of the row of an edge.
-func (r *Ring) row(edge uint64) int { return r.floor + int(r.cells)*(1+int(edge%r.rows())) }
+func (r *Ring) row(edge uint64) int { return r.floors() + int(r.cells)*(1+int(edge%r.rows())) }
 
 // rows is one more than the buckets: the row that is being written is in no window.
 func (r *Ring) rows() uint64 { return uint64(r.buckets) + 1 }
 
 // from returns what one cell has counted since a row, and since the window was emptied.
 func (r *Ring) from(s Stripe, k, row int, gen uint32) uint64 {
-	floor := s[r.floor+k].Load() // row and floor before the cell, which is not below them then
+	floor := s[r.floors()+k].Load() // row and floor before the cell, which is not below them then
 	var from uint64
 	if row != noRow {
 		from = s[row+k].Load()
@@ -90,7 +93,7 @@ func (r *Ring) held(s Stripe, k int, c uint64, e Edge, gen uint32) uint64 {
 	if row != noRow {
 		from = s[row+k].Load()
 	}
-	return r.above(c, from, s[r.floor+k].Load(), gen)
+	return r.above(c, from, s[r.floors()+k].Load(), gen)
 }
 
 // Noted returns, from the rows alone, what the window holds behind buckets
@@ -110,7 +113,7 @@ func (r *Ring) Noted(e Edge, gen uint32, behind uint64) (window, ended Counts) {
 				}
 				return s[row+k].Load()
 			}
-			c, floor := value(last), s[r.floor+k].Load()
+			c, floor := value(last), s[r.floors()+k].Load()
 			if !empty {
 				window[k] += r.above(c, value(base), floor, gen)
 			}

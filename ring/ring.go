@@ -65,7 +65,7 @@ type Ring struct {
 	edge    atomic.Uint64 // written when a bucket ends
 	forgets atomic.Uint32 // how often the window was emptied within a generation
 	deals   atomic.Int32  // over the same stripes, since the last Grow
-	floor   int           // the place in a stripe of its floors and rows
+	floor   int16         // the place in a stripe of its floors and rows
 	words   int16
 	limit   int16
 	onCrowd func()
@@ -86,8 +86,8 @@ func (r *Ring) Init(o Options) {
 		cells = kinds
 	}
 	r.cells, r.buckets = uint8(cells), uint8(o.Buckets)
-	r.floor = headWords + o.Counters
-	r.words = int16(r.floor + int(cells)*(1+o.Buckets+1)) // the floors, and a row more than buckets
+	r.floor = int16(headWords + o.Counters)
+	r.words = r.floor + int16(int(cells)*(1+o.Buckets+1)) // the floors, and a row more than buckets
 	r.limit = int16(o.Stripes)
 	r.onCrowd = o.OnCrowd
 	r.first[0] = newStripe(r.words)

@@ -426,9 +426,9 @@ func TestForgetEmptiesTheWindowAndKeepsTheTotals(t *testing.T) {
 		}
 	}
 	s := r.add(5, Failure, func() { r.begin(5, 100) })
-	floor := s[r.floor+int(Failure)].Load()
+	floor := s[r.floors()+int(Failure)].Load()
 	r.Forget(5, func() bool { return false })
-	require.Equal(t, floor, s[r.floor+int(Failure)].Load(), "the generation is over")
+	require.Equal(t, floor, s[r.floors()+int(Failure)].Load(), "the generation is over")
 }
 
 // TestNoTagComesRoundWithoutBeingRenewed: whatever an old generation has left is
@@ -498,7 +498,7 @@ func TestEveryWindowFitsTheFieldsOfAnEdge(t *testing.T) {
 		for edge := range 4 * r.rows() {
 			row := r.row(edge)
 			rows[row] = true
-			require.GreaterOrEqual(t, row, r.floor+int(kinds))
+			require.GreaterOrEqual(t, row, r.floors()+int(kinds))
 			require.LessOrEqual(t, row+int(kinds), int(r.words))
 		}
 		require.Len(t, rows, buckets+1)

@@ -80,8 +80,8 @@ func TestBrokenBreakersAreCaught(t *testing.T) {
 	for name, scenarios := range map[string]string{
 		"the loser of the half-open race is admitted":      "cooldown_against_two_callers",
 		"two settlings of a ticket may both win":           "settle_against_settle",
-		"the word is read before the epoch":                "reset_against_an_old",
-		"a count is added without its stamp":               "reset_against_an_old",
+		"the word is read before the cell":                 "reset_against_an_old",
+		"a count is added whatever the cell shows":         "reset_against_an_old",
 		"a note that comes while one tells is forgotten":   "trip_against_the_clock",
 		"a loser's cooldown undoes a server's Retry-After": "Retry-After",
 	} {
