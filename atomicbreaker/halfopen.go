@@ -93,7 +93,7 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	}
 	var does effect
 	for {
-		old := b.evidence.Load() // [E4 observe] before the word, like the epoch
+		old := b.evidence.Load() // [E4 observe] before the word, like a cell
 		w := b.load()
 		if w.generation() != gen {
 			b.ring.Count(countLate)
