@@ -22,7 +22,7 @@ func ExampleBreaker_Do() {
 		err := b.Do(context.Background(), func(ctx context.Context) error {
 			return errDown // the call to the dependency
 		})
-		fmt.Println(err, atomicbreaker.Rejected(err))
+		fmt.Println(err, atomicbreaker.IsRejected(err))
 	}
 	// Output:
 	// connection refused false
@@ -52,7 +52,7 @@ func ExampleBreaker_Acquire() {
 	defer ticket.Cancel() // does nothing once the ticket is settled
 
 	err = errDown // what the call came to
-	ticket.Done(err)
+	ticket.Done(context.Background(), err)
 	fmt.Println(b.State())
 	// Output: open
 }
@@ -73,7 +73,7 @@ func ExampleBreaker_Ready() {
 			continue // somebody was faster
 		}
 		fmt.Println("calling", b.Name())
-		ticket.Done(nil)
+		ticket.Done(context.Background(), nil)
 		break
 	}
 	// Output: calling b

@@ -41,9 +41,8 @@ func TestFieldPanicInTheUsersRule(t *testing.T) {
 	p.story("open(ready-to-trip)")
 
 	for name, settle := range map[string]func(p *patient){
-		"Done":        func(p *patient) { p.acquire().Done(bad) },
-		"DoneContext": func(p *patient) { p.acquire().DoneContext(t.Context(), bad) },
-		"Do":          func(p *patient) { p.Do(t.Context(), func(context.Context) error { return bad }) },
+		"Done": func(p *patient) { p.acquire().Done(context.Background(), bad) },
+		"Do":   func(p *patient) { p.Do(t.Context(), func(context.Context) error { return bad }) },
 	} {
 		c := streakConfig()
 		c.Classify = func(error) ab.Outcome { trouble(); return ab.Failure }

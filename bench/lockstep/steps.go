@@ -153,7 +153,7 @@ const (
 )
 
 var endingNames = [...]string{
-	"Done(nil)", "Done(plain)", "Done(benign)", "Done(neutral)", "Done(another's refusal)", "DoneContext(cancelled, plain)",
+	"Done(nil)", "Done(plain)", "Done(benign)", "Done(neutral)", "Done(another's refusal)", "Done(plain) after a cancellation",
 	"Done(panics)", "Done(unknown)", "Report(Success)", "Report(Failure)", "Report(Ignored)", "Report(9)",
 	"ReportAfter(Failure, 700ms)", "ReportAfter(Failure, 1m)", "ReportAfter(Failure, -1s)", "Cancel()", "Done(nil)", "Done(plain)", "Done(plain)",
 }
@@ -164,9 +164,9 @@ func (e ending) String() string { return endingNames[e] }
 func (e ending) apply(t Ticket) bool {
 	switch e {
 	case doneNil, doneNil2:
-		return t.Done(nil)
+		return t.Done(context.Background(), nil)
 	case doneCancelled:
-		return t.DoneContext(cancelled, errPlain)
+		return t.Done(cancelled, errPlain)
 	case reportSuccess:
 		return t.Report(atomicbreaker.Success)
 	case reportFailure:
@@ -184,7 +184,7 @@ func (e ending) apply(t Ticket) bool {
 	case cancel:
 		return t.Cancel()
 	default:
-		return t.Done(e.err())
+		return t.Done(context.Background(), e.err())
 	}
 }
 

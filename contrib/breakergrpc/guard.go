@@ -41,7 +41,7 @@ import (
 // opening that it causes.
 //
 // A refusal is a status error with code Unavailable for which
-// [atomicbreaker.Rejected] is true. The RPC is not sent, and gRPC's retry policy, which
+// [atomicbreaker.IsRejected] is true. The RPC is not sent, and gRPC's retry policy, which
 // works below the interceptors, does not see it.
 //
 // RPCs of the standard health service pass by the breaker, uncounted: a pool
@@ -160,7 +160,7 @@ func settle(t *atomicbreaker.Ticket, err error, classify func(error) atomicbreak
 		t.Report(outcome)
 	}()
 	switch code := status.Code(err); {
-	case code == codes.Canceled, atomicbreaker.Rejected(err):
+	case code == codes.Canceled, atomicbreaker.IsRejected(err):
 		outcome = atomicbreaker.Ignored
 	case classify != nil:
 		outcome = classify(err)

@@ -23,7 +23,7 @@ func (b *judgedBody) Read(p []byte) (int, error) {
 	case io.EOF:
 		b.ticket.Report(atomicbreaker.Success)
 	default:
-		b.ticket.DoneContext(b.ctx, err)
+		b.ticket.Done(b.ctx, err)
 	}
 	return n, err
 }

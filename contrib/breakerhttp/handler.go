@@ -58,7 +58,7 @@ type Handler struct {
 	Classify func(status int, header http.Header) atomicbreaker.Outcome
 
 	// Refuse answers a request that was refused, by an error for which
-	// [atomicbreaker.Rejected] is true. Default: [WriteRefusal].
+	// [atomicbreaker.IsRejected] is true. Default: [WriteRefusal].
 	Refuse func(w http.ResponseWriter, r *http.Request, refusal error)
 }
 
