@@ -226,10 +226,18 @@ func (b *Breaker) turn(now time.Duration) uint64 {
 // wake begins the window of a generation with its first outcome, and that of
 // a breaker that has been idle. [E1 publish] The word has shown the generation
 // to the caller: no epoch is younger than the word.
+// If the clock panics, the outcome that began it is a Failure, in the totals only.
 func (b *Breaker) wake(e ring.Epoch, gen uint32) {
+	woken := false
+	defer func() {
+		if !woken {
+			b.ring.AddTotal(ring.Failure)
+		}
+	}()
 	if b.ring.Wake(e, gen, b.turn(b.cfg.Clock.Now())) {
 		b.kick()
 	}
+	woken = true
 }
 
 // tickClosed moves the window on and returns when to do so next; never if the

@@ -201,12 +201,26 @@ func (t *Ticket) settleSlow(o Outcome, after time.Duration) {
 		b.settleProbe(t, kind, after)
 		return
 	}
-	slow := t.claim.has(claimTimed) && b.cfg.Clock.Now()-t.start >= b.slowAt
+	slow := t.claim.has(claimTimed) && t.isSlow()
 	if t.claim.has(claimShadow) {
 		b.countTotal(kind, slow)
 		return
 	}
 	b.countClosed(t.claim.generation(), kind, slow, after)
+}
+
+// isSlow reads the clock for a call that is not a probe. If the clock panics,
+// the call is a Failure, in the totals only.
+func (t *Ticket) isSlow() bool {
+	read := false
+	defer func() {
+		if !read {
+			t.breaker.ring.AddTotal(ring.Failure)
+		}
+	}()
+	now := t.breaker.cfg.Clock.Now()
+	read = true
+	return now-t.start >= t.breaker.slowAt
 }
 
 // giveBack settles a ticket that says nothing about health.
