@@ -41,6 +41,23 @@ func ExampleDo() {
 	// Output: 42 <nil>
 }
 
+func ExampleDoWith() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{ConsecutiveFailures: 1})
+
+	// A status that tells of an overloaded server is a failure, though no error.
+	judge := func(status int, err error) atomicbreaker.Outcome {
+		if err != nil || status >= 500 {
+			return atomicbreaker.Failure
+		}
+		return atomicbreaker.Success
+	}
+	status, err := atomicbreaker.DoWith(context.Background(), b, judge, func(ctx context.Context) (int, error) {
+		return 503, nil // what the server answered
+	})
+	fmt.Println(status, err, b.State())
+	// Output: 503 <nil> open
+}
+
 func ExampleBreaker_Acquire() {
 	b := atomicbreaker.MustNew(atomicbreaker.Config{ConsecutiveFailures: 1})
 

@@ -99,7 +99,10 @@ func (t *Ticket) ReportAfter(o Outcome, after time.Duration) bool {
 // and a nil ctx, on which Done panics; with a nil error ctx is not looked at.
 // Who has no context uses [Ticket.Report].
 func (t *Ticket) Done(ctx context.Context, err error) bool {
-	if b := t.breaker; err == nil && b != nil && !t.claim.has(claimFlags) {
+	if err != nil {
+		return t.doneFailed(ctx, err)
+	}
+	if b := t.breaker; b != nil && !t.claim.has(claimFlags) {
 		e, gen := b.ring.Epoch(), t.claim.generation() // [E1 observe]
 		if b.load().generation() == gen && b.ring.Live(e, gen) {
 			s := b.ring.Pick()
@@ -121,11 +124,16 @@ func (t *Ticket) Done(ctx context.Context, err error) bool {
 	if !t.first() {
 		return false
 	}
-	if err == nil {
-		t.settle(Success, 0)
-	} else {
-		t.settleError(ctx, err)
+	t.settle(Success, 0)
+	return true
+}
+
+// doneFailed is Done for an error.
+func (t *Ticket) doneFailed(ctx context.Context, err error) bool {
+	if !t.first() {
+		return false
 	}
+	t.settleError(ctx, err)
 	return true
 }
 

@@ -54,5 +54,5 @@ var settle = []Mutation{
 	m("G6", "an answer to a caller who has left is ignored", do,
 		"	if err != nil && saysNothing(ctx, err) {", "	if saysNothing(ctx, err) {"),
 	m("G6", "a nil context loses a failed ticket", ticket,
-		"	if !t.first() {\n		return false\n	}\n	if err == nil {\n		t.settle(Success, 0)\n	} else {", "	if !t.first() {\n		return false\n	}\n	if ctx == nil {\n		panic(\"nil context\")\n	}\n	if err == nil {\n		t.settle(Success, 0)\n	} else {"),
+		"	t.settleError(ctx, err)\n	return true\n}", "	if ctx == nil {\n		panic(\"nil context\")\n	}\n	t.settleError(ctx, err)\n	return true\n}"),
 }
