@@ -256,3 +256,25 @@ func TestFailoverWithinABreakerHidesNoFailure(t *testing.T) {
 	}
 	require.Equal(t, StateOpen, outer.State())
 }
+
+// A jitter source that does not return on the timer's goroutine, here the one
+// that advances the clock, stops neither the clock nor the breaker.
+func TestJitterThatPanicsOnTheTimerStopsNothing(t *testing.T) {
+	for name, end := range map[string]func(){"panic": func() { panic("jitter") }, "Goexit": runtime.Goexit} {
+		manual, faulty := &fragile{end: end}, false
+		b := MustNew(Config{Clock: manual, Rand: func() float64 {
+			if faulty {
+				end()
+			}
+			return 0.5
+		}})
+		b.Trip()
+		manual.Advance(b.RetryAfter())
+		hung := admitted(t, b)
+		faulty = true
+		require.False(t, returns(func() { manual.Advance(31 * time.Second) }), "given up, and opened without its cooldown")
+		faulty = false
+		require.True(t, hung.Cancel())
+		goesOn(t, b, manual, name)
+	}
+}

@@ -27,7 +27,7 @@ var settle = []Mutation{
 		"		if !read {\n			t.breaker.ring.AddTotal(ring.Failure)\n		}", "		_ = read"),
 	m("G6", "a clock that panics loses the first call of a window", closed,
 		"		if !woken {\n			b.ring.AddTotal(ring.Failure)\n		}", "		_ = woken"),
-	m("G9", "a jitter source that panics stops the breaker's time", timer,
+	m("G4", "a jitter source that panics stops the breaker's time", timer,
 		"		if !rested { // the clock or Config.Rand panics\n			b.running.Store(0)\n		}", "		_ = rested"),
 
 	m("G6", "one refusal makes a join a refusal", failures,
