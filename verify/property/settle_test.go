@@ -77,7 +77,7 @@ var elsewhere = func() error {
 
 // drawError draws an error and whether it is a refusal: yes, no, or its
 // methods end the caller before that is known.
-func drawError(t *rapid.T, depth int) (error, says) {
+func drawError(t *rapid.T, depth int) (says, error) {
 	kinds := 10
 	if depth > 0 {
 		kinds = 15
@@ -85,47 +85,47 @@ func drawError(t *rapid.T, depth int) (error, says) {
 	none := func() error { return nil }
 	switch rapid.IntRange(0, kinds-1).Draw(t, "error") {
 	case 0:
-		return errFailed, saysNo
+		return saysNo, errFailed
 	case 1, 2:
-		return elsewhere, saysYes
+		return saysYes, elsewhere
 	case 3:
 		typedNils := []error{(*net.OpError)(nil), (*url.Error)(nil), (*fs.PathError)(nil), (*odd)(nil)}
-		return rapid.SampledFrom(typedNils).Draw(t, "typed nil"), saysPanic
+		return saysPanic, rapid.SampledFrom(typedNils).Draw(t, "typed nil")
 	case 4:
 		end := rapid.SampledFrom([]says{saysPanic, saysGoexit}).Draw(t, "Unwrap")
-		return &odd{unwrap: func() error { end.end(); return nil }}, end
+		return end, &odd{unwrap: func() error { end.end(); return nil }}
 	case 5:
 		end := rapid.SampledFrom([]says{saysPanic, saysGoexit}).Draw(t, "Error, Is and As")
-		return &odd{unwrap: none, text: end, is: end}, saysNo
+		return saysNo, &odd{unwrap: none, text: end, is: end}
 	case 6:
-		return &odd{unwrap: none, is: saysYes}, saysNo
+		return saysNo, &odd{unwrap: none, is: saysYes}
 	case 7:
 		o := new(odd)
 		o.unwrap = func() error { return o }
 		s := several{elsewhere, nil}
 		s[1] = s
-		return rapid.SampledFrom([]error{o, s}).Draw(t, "ring"), saysNo
+		return saysNo, rapid.SampledFrom([]error{o, s}).Draw(t, "ring")
 	case 8:
-		return rapid.SampledFrom([]error{several{}, several{nil}, several{elsewhere, nil}, (*atomicbreaker.RejectedError)(nil), atomicbreaker.ErrOpen, atomicbreaker.ErrRejected}).Draw(t, "empty"), saysNo
+		return saysNo, rapid.SampledFrom([]error{several{}, several{nil}, several{elsewhere, nil}, (*atomicbreaker.RejectedError)(nil), atomicbreaker.ErrOpen, atomicbreaker.ErrRejected}).Draw(t, "empty")
 	case 9:
 		err := elsewhere
 		for range 2000 {
 			err = fmt.Errorf("%w", err)
 		}
-		return err, saysNo
+		return saysNo, err
 	case 10, 11:
-		err, is := drawError(t, depth-1)
-		return &odd{unwrap: func() error { return err }, is: rapid.SampledFrom([]says{saysNo, saysYes, saysPanic}).Draw(t, "Is")}, is
+		is, err := drawError(t, depth-1)
+		return is, &odd{unwrap: func() error { return err }, is: rapid.SampledFrom([]says{saysNo, saysYes, saysPanic}).Draw(t, "Is")}
 	default:
 		all, is := several(nil), saysYes
 		for range rapid.IntRange(1, 3).Draw(t, "parts") {
-			err, part := drawError(t, depth-1)
+			part, err := drawError(t, depth-1)
 			all = append(all, err)
 			if is == saysYes {
 				is = part
 			}
 		}
-		return all, is
+		return is, all
 	}
 }
 
@@ -287,7 +287,7 @@ func drawSettling(t *rapid.T) *settling {
 		s.ctx = nil
 	}
 	if rapid.IntRange(0, 4).Draw(t, "succeeds") > 0 {
-		s.err, s.refusal = drawError(t, 3)
+		s.refusal, s.err = drawError(t, 3)
 	}
 	if s.way == "DoWith" || rapid.Bool().Draw(t, "Classify") {
 		s.judge = &verdict{
@@ -350,7 +350,7 @@ func TestHostileSettlingKeepsTheBooks(t *testing.T) {
 // TestIsRejectedAgreesWithSettling, of any error.
 func TestIsRejectedAgreesWithSettling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		err, want := drawError(t, 4)
+		want, err := drawError(t, 4)
 		var got bool
 		if ends := ended(func() { got = atomicbreaker.IsRejected(err) }); ends != want.ends() || got != (want == saysYes) {
 			t.Errorf("IsRejected said %v, ended %v, want %v", got, ends, want)
