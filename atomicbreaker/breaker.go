@@ -163,7 +163,7 @@ func (b *Breaker) Ready() bool {
 
 // Acquire claims leave to make a call. It never blocks and never allocates.
 // With a nil error the caller makes the call and settles the ticket, exactly
-// once, by Done, DoneContext, Report, ReportAfter or Cancel. Otherwise the
+// once, by Done, Report, ReportAfter or Cancel. Otherwise the
 // error is a [*RejectedError] and the ticket is of no use: settling it returns
 // false.
 //

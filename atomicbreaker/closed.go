@@ -71,7 +71,7 @@ func (b *Breaker) count(gen uint32, k ring.Kind) (s ring.Stripe, w word, ok bool
 		case live:
 			b.ring.Missed(s, k, n)
 		case !woken:
-			b.wake(gen) // before counting: in a new window one goroutine has one stripe
+			b.wakeFirst(gen) // before counting: in a new window one goroutine has one stripe
 			woken = true
 		case s.Take(k, n, gen):
 			if !b.ring.Edge().Awake(gen) { // [E8 observe] it has fallen asleep again
@@ -282,6 +282,19 @@ func (b *Breaker) wake(gen uint32) {
 		}
 	}
 	b.kick()
+}
+
+// wakeFirst is wake for an outcome that is not counted yet. If the clock or its
+// timer panics, the outcome is a Failure, in the totals only.
+func (b *Breaker) wakeFirst(gen uint32) {
+	woken := false
+	defer func() {
+		if !woken {
+			b.ring.AddTotal(ring.Failure)
+		}
+	}()
+	b.wake(gen)
+	woken = true
 }
 
 // tickClosed moves the window on and returns when to do so next; never if the

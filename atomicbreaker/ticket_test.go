@@ -35,9 +35,8 @@ func hidden(b *Breaker) string {
 
 // settlings are all ways to settle a ticket.
 var settlings = map[string]func(*Ticket) bool{
-	"Done(nil)":       func(t *Ticket) bool { return t.Done(nil) },
-	"Done(error)":     func(t *Ticket) bool { return t.Done(errFailed) },
-	"DoneContext":     func(t *Ticket) bool { return t.DoneContext(context.Background(), errFailed) },
+	"Done(nil)":       func(t *Ticket) bool { return t.Done(context.Background(), nil) },
+	"Done(error)":     func(t *Ticket) bool { return t.Done(context.Background(), errFailed) },
 	"Report(Success)": func(t *Ticket) bool { return t.Report(Success) },
 	"Report(Failure)": func(t *Ticket) bool { return t.Report(Failure) },
 	"Report(Ignored)": func(t *Ticket) bool { return t.Report(Ignored) },

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"testing"
@@ -122,7 +123,7 @@ func callEach(all []*atomicbreaker.Breaker) func(worker, n int) int {
 		for range n {
 			if ticket, err := all[i].Acquire(); err == nil {
 				admitted++
-				ticket.Done(nil)
+				ticket.Done(context.Background(), nil)
 			}
 			if i++; i == len(all) {
 				i = 0

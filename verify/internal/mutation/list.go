@@ -34,6 +34,7 @@ const (
 // List is all mutations.
 var List = slices.Concat(
 	guarantees,
+	settle,
 )
 
 // guarantees are the mutations of the breaker as a whole, by guarantee.
@@ -54,9 +55,9 @@ var guarantees = []Mutation{
 	m("G2", "a late outcome closes", halfOpen,
 		"	gen := t.claim.generation()\n	defer b.tellAll()", "	gen := t.claim.generation()\n	if w := b.load(); w.phase() == phaseHalfOpen {\n		gen = w.generation()\n	}\n	defer b.tellAll()"),
 	m("G2", "an expired probe's place is freed twice", halfOpen,
-		"	if b.giveUp(now) || b.load().generation() != gen {\n", "	if b.giveUp(now) || b.load().generation() != gen {\n		if w := b.load(); w.phase() == phaseHalfOpen && w.inFlight() > 0 {\n			b.swap(w, w.release(w.window()))\n		}\n"),
+		"	if over || b.load().generation() != gen {\n", "	if over || b.load().generation() != gen {\n		if w := b.load(); w.phase() == phaseHalfOpen && w.inFlight() > 0 {\n			b.swap(w, w.release(w.window()))\n		}\n"),
 	m("G2", "a cancelled late probe frees a place", halfOpen,
-		"		if w.generation() != t.claim.generation() {", "		if w.phase() != phaseHalfOpen || w.inFlight() == 0 {"),
+		"		if w.generation() != gen {\n			return false\n		}\n		if b.swap(w, w.release", "		if w.phase() != phaseHalfOpen || w.inFlight() == 0 {\n			return false\n		}\n		if b.swap(w, w.release"),
 	m("G2", "a failure from before the trip trips again", transition,
 		"if w.generation() != gen || w.phase() == phaseOpen || w.forced() {", "if w.phase() == phaseOpen || w.forced() {"),
 	m("G2", "evidence of an earlier episode counts", recovery,
@@ -97,7 +98,7 @@ var guarantees = []Mutation{
 	m("G4", "an outcome does not end the silence", halfOpen,
 		"	raise(&b.heard, int64(now))\n	b.noteProbe", "	b.noteProbe"),
 	m("G4", "an ignored probe keeps its place", halfOpen,
-		"		if b.swap(w, w.release(w.window())) {\n			break\n		}", "		break"),
+		"		if b.swap(w, w.release(w.window())) {\n			return true\n		}", "		return true"),
 
 	m("G5", "Ready takes a place", breaker,
 		"			return w.readyUnlessClosed()", "			if next, ok := w.admit(); ok {\n				b.swap(w, next)\n			}\n			return w.readyUnlessClosed()"),
