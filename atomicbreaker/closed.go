@@ -345,5 +345,5 @@ func (b *Breaker) catchUp(w word, e ring.Edge, behind uint64) bool {
 	if why == ReasonNone || b.rateMet(then, k) == ReasonNone || min(then.Calls(), now.Calls()) < minimum {
 		return false
 	}
-	return b.trip(w.generation(), why, countsOf(then), 0)
+	return b.trip(w.generation(), why, countsOf(now), 0)
 }

@@ -54,8 +54,14 @@ type rig struct {
 }
 
 func newRig(c atomicbreaker.Config, states map[atomicbreaker.Snapshot]struct{}) *rig {
-	r := &rig{m: new(clock.Manual), states: states}
-	c.Clock = r.m
+	m := new(clock.Manual)
+	c.Clock = m
+	return newRigOn(c, m, states)
+}
+
+// newRigOn is newRig for a clock of the caller's, whose timers are those of m.
+func newRigOn(c atomicbreaker.Config, m *clock.Manual, states map[atomicbreaker.Snapshot]struct{}) *rig {
+	r := &rig{m: m, states: states}
 	c.OnTransition = func(t atomicbreaker.Transition) { r.told = append(r.told, t) }
 	r.b = atomicbreaker.MustNew(c)
 	r.last = r.b.Snapshot()
