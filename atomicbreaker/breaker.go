@@ -101,13 +101,18 @@ func New(c Config) (*Breaker, error) {
 	})
 	now := int64(c.Clock.Now())
 	b.madeAt = time.Duration(now)
-	b.since.Store(now)
+	for _, instant := range []*atomic.Int64{ // no instant of this clock is before now
+		&b.since, &b.trippedAt, &b.openedAt, &b.coolFrom, &b.heard, &b.turned,
+	} {
+		instant.Store(now)
+	}
+	if l := b.cfg.lease; l != nil {
+		l.retry.Store(now)
+	}
 	b.next = 1
 	p := phaseClosed
 	if c.Mode == ForcedOpen {
 		p = phaseOpen
-		b.trippedAt.Store(now)
-		b.openedAt.Store(now)
 		b.cool.v.Store(tag(0, uint64(c.Cooldown.Min)))
 		b.opened.Store(1)
 	}

@@ -38,9 +38,9 @@ func (b *Breaker) rest() rest {
 			break
 		}
 		if number, ok := b.ring.Newest(e, b.bucketNumber(now)); ok {
-			last = max(last, b.madeAt+time.Duration(number+1)*b.bucket) // the bucket's end
+			last = max(last, later(b.madeAt+time.Duration(number)*b.bucket, b.bucket)) // the bucket's end
 		}
 	}
-	r.idle = max(now-last, 0)
+	r.idle = passed(last, now)
 	return r
 }

@@ -312,8 +312,8 @@ func TestLitmusE5Silence(t *testing.T) {
 	}.run(t)
 }
 
-// E7: a note hangs before its number is added; who tells looks at the notes
-// before the number.
+// E7: a note hangs before the baton is asked for; who tells looks at the notes
+// before dropping the baton.
 func TestLitmusE7Announcements(t *testing.T) {
 	litmus{
 		allowed: []string{"both told"},
@@ -330,12 +330,13 @@ func TestLitmusE7Announcements(t *testing.T) {
 			if stop != nil {
 				second = func() {
 					b.hang(false, Transition{Generation: 1})
-					b.telling.Add(1)
+					b.telling.take()
+					b.telling.look()
 					b.notes.Store(nil) // told
 					told.Add(1)
 					b.next++
 					stop()
-					b.telling.Store(0) // whatever has been added
+					b.telling.v.Store(batonFree) // whoever has asked
 				}
 			}
 			return change(2), second, func() string {

@@ -22,7 +22,7 @@ func (b *Breaker) giveUp(now time.Duration) bool {
 // ProbeTimeout. It is asked for the very word that giving them up changes:
 // others may have come into flight since an earlier one.
 func (b *Breaker) silent(w word, now time.Duration) bool {
-	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && now-b.silentSince() >= b.cfg.Recovery.ProbeTimeout
+	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && passed(b.silentSince(), now) >= b.cfg.Recovery.ProbeTimeout
 }
 
 // quietTick closes if the window has not been full since the last tick and
@@ -46,7 +46,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	quiet := b.cfg.Recovery.Quiet
 	since := time.Duration(b.since.Load())
 	if b.episodeOf != gen {
-		b.episodeOf, b.ticking, b.raisedAt = gen, false, 0
+		b.episodeOf, b.ticking, b.raisedAt = gen, false, since
 		b.pace = b.cfg.Cooldown.Min
 		if cool, ok := b.cool.get(gen - 1); ok {
 			b.pace = time.Duration(cool)
@@ -54,7 +54,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	}
 	alive := b.kind.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
 	last := b.ticks
-	b.ticks = int64((now - since) / quiet)
+	b.ticks = int64(passed(since, now) / quiet)
 	if b.ticking && b.ticks > last && b.quietTick(w, alive) || b.giveUp(now) {
 		return now
 	}
@@ -71,9 +71,9 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	if !b.ticking {
 		return never
 	}
-	next := since + time.Duration(b.ticks+1)*quiet
+	next := later(later(since, time.Duration(b.ticks)*quiet), quiet)
 	if w.inFlight() > 0 {
-		next = min(next, start+b.cfg.Recovery.ProbeTimeout)
+		next = min(next, later(start, b.cfg.Recovery.ProbeTimeout))
 	}
 	if place := silence(start, b.raisedAt, quiet, b.pace); place > now { // whoever fills the window later
 		next = min(next, place)

@@ -124,7 +124,7 @@ func (b *Breaker) Snapshot() Snapshot {
 			Opened:     b.opened.Load(),
 		}
 		if w.phase() == phaseOpen {
-			s.TimeOpen += max(now-time.Duration(b.openedAt.Load()), 0)
+			s.TimeOpen = later(s.TimeOpen, passed(time.Duration(b.openedAt.Load()), now))
 		}
 		if w.phase() == phaseClosed {
 			s.Rolling = b.rolling(w, now)
@@ -225,5 +225,5 @@ func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {
 	if l := b.cfg.lease; l != nil && now >= end {
 		end = time.Duration(l.retry.Load())
 	}
-	return max(end-now, time.Millisecond)
+	return max(passed(now, end), time.Millisecond)
 }

@@ -13,7 +13,7 @@ import (
 // runs onTimer's loop.
 type worker struct {
 	kicks   atomic.Uint64 // changes to look at
-	running atomic.Int64  // timers that have fired since one began to work
+	running baton         // of who does the work
 	turned  atomic.Int64  // the latest instant by which the window was moved
 
 	episodeOf uint32        // the half-open generation that the next four are of
@@ -32,12 +32,12 @@ func (b *Breaker) kick() {
 // onTimer is the timer's callback. A second one that comes while the first is
 // at work only makes it go round again.
 func (b *Breaker) onTimer() {
-	if b.running.Add(1) != 1 {
+	if !b.running.take() {
 		return
 	}
 	defer b.tellAll() // with the work free for the next timer: a listener may be slow
 	for {
-		running := b.running.Load()
+		b.running.look()
 		for {
 			// [E3] Whoever kicks first changes what is to be seen, then the
 			// number of kicks, then the timer. A change that work misses is
@@ -48,7 +48,7 @@ func (b *Breaker) onTimer() {
 				break
 			}
 		}
-		if b.running.CompareAndSwap(running, 0) {
+		if b.running.drop() {
 			return
 		}
 	}
@@ -62,7 +62,7 @@ func (b *Breaker) arm(at time.Duration) {
 		b.timer.Stop()
 		return
 	}
-	b.timer.Reset(max(at-b.cfg.Clock.Now(), 0))
+	b.timer.Reset(passed(b.cfg.Clock.Now(), at))
 }
 
 // work does what is due and returns the instant of what is due next.
@@ -112,5 +112,5 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 // observe] The word was read first.
 func (b *Breaker) cooldownEnd(w word) (time.Duration, bool) {
 	wait, ok := b.wait.get(w.generation())
-	return time.Duration(b.coolFrom.Load()) + time.Duration(wait), ok
+	return later(time.Duration(b.coolFrom.Load()), time.Duration(wait)), ok
 }

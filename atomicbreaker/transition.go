@@ -118,7 +118,7 @@ func (b *Breaker) cooldown(w word, now time.Duration, last uint64) time.Duration
 	var length time.Duration
 	switch {
 	case c.Factor == 0:
-		length = (now - time.Duration(b.trippedAt.Load())) / ageShare
+		length = passed(time.Duration(b.trippedAt.Load()), now) / ageShare
 	case sameGeneration(last, w.generation()-1):
 		// Factor is at most 16 and the last length 24 hours: no overflow.
 		length = time.Duration(float64(last&taggedMax) * c.Factor)
@@ -185,7 +185,7 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 		case to == StateOpen:
 			b.opened.Add(1)
 		case from == StateOpen:
-			b.timeOpen.Add(max(int64(now)-openedAt, 0))
+			b.timeOpen.Add(int64(passed(time.Duration(openedAt), now)))
 		}
 	}
 	if why == ReasonProbeTimeout {
