@@ -102,7 +102,7 @@ func New(c Config) (*Breaker, error) {
 	now := int64(c.Clock.Now())
 	b.madeAt = time.Duration(now)
 	for _, instant := range []*atomic.Int64{ // no instant of this clock is before now
-		&b.since, &b.trippedAt, &b.openedAt, &b.coolFrom, &b.heard, &b.turned,
+		&b.trippedAt, &b.coolFrom, &b.heard, &b.turned,
 	} {
 		instant.Store(now)
 	}
@@ -114,9 +114,10 @@ func New(c Config) (*Breaker, error) {
 	if c.Mode == ForcedOpen {
 		p = phaseOpen
 		b.cool.v.Store(tag(0, uint64(c.Cooldown.Min)))
-		b.opened.Store(1)
 	}
-	b.word.Store(uint64(pack(p, c.Mode, 0, 0, 0)))
+	w := pack(p, c.Mode, 0, 0, 0)
+	b.records.start(w, time.Duration(now))
+	b.word.Store(uint64(w))
 	return b, nil
 }
 

@@ -58,7 +58,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 		if next.inFlight() >= next.window() {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}
-		if w.inFlight() == 0 || next.inFlight() >= next.window() && passed(b.silentSince(), now) >= b.cfg.Recovery.Quiet {
+		if w.inFlight() == 0 || next.inFlight() >= next.window() && passed(b.silentSince(w), now) >= b.cfg.Recovery.Quiet {
 			b.kick() // in the second case the silence may have made a place already
 		}
 		return Ticket{breaker: b, claim: claimOfProbe(w, ticketCut), start: now}, nil

@@ -76,7 +76,7 @@ func TestIdleBreakerFitsInFiveQuartersOfAKiB(t *testing.T) {
 	}
 	require.LessOrEqual(t, idleBytes(t, Config{Name: "payments"}), 1280.0)
 	formula := func(buckets, kinds int) float64 {
-		return 768 + 128*float64((12+buckets*kinds+15)/16) + 180
+		return 768 + 128*float64((12+buckets*kinds+15)/16) + 228
 	}
 	for _, x := range []struct {
 		c              Config

@@ -203,7 +203,7 @@ func TestLitmusE2Opening(t *testing.T) {
 			if stop != nil {
 				second = func() {
 					cool, wait, w := b.cool.v.Load(), b.wait.v.Load(), b.load()
-					b.swap(w, w.to(phaseOpen, 0))
+					b.begin(w, w.to(phaseOpen, 0), ReasonTripCalled, manual.Now())
 					stop()
 					b.publishOpening(w, w.generation()+1, manual.Now(), cool, wait, &jitter{b: b}, 0)
 				}
@@ -294,11 +294,11 @@ func TestLitmusE5Silence(t *testing.T) {
 			}
 			if stop != nil {
 				second = func() {
-					since := b.silentSince()
+					since := b.silentSince(b.load())
 					stop()
 					w := b.load()
 					if w.inFlight() > 0 && manual.Now()-since >= b.cfg.Recovery.ProbeTimeout {
-						b.swap(w, w.to(phaseOpen, 0))
+						b.begin(w, w.to(phaseOpen, 0), ReasonTripCalled, manual.Now())
 					}
 				}
 			}

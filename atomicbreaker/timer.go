@@ -13,8 +13,8 @@ import (
 // runs onTimer's loop.
 type worker struct {
 	kicks   atomic.Uint64 // changes to look at
-	running baton         // of who does the work
 	turned  atomic.Int64  // the latest instant by which the window was moved
+	running baton         // of who does the work
 
 	episodeOf uint32        // the half-open generation that the next four are of
 	ticking   bool          // the timer was set at the last look

@@ -18,15 +18,11 @@ import (
 //	word = open                      a reader sees open with the deadline of
 //	deadline = now + cooldown        the last outage, and probes at once
 type opening struct {
-	since     atomic.Int64  // instant of the last change of state
-	trippedAt atomic.Int64  // instant at which this outage began
-	openedAt  atomic.Int64  // instant of the last change to open
-	coolFrom  atomic.Int64  // instant from which the cooldown counts, openedAt unless it was forced
-	cool      tagged        // cooldown of this opening, before jitter
-	wait      tagged        // and after
-	reason    atomic.Uint64 // of the last change of state, below its generation
-	opened    atomic.Uint64
-	timeOpen  atomic.Int64 // in openings that are over
+	trippedAt atomic.Int64 // instant at which this outage began
+	coolFrom  atomic.Int64 // instant from which the cooldown counts
+	cool      tagged       // cooldown of this opening, before jitter
+	wait      tagged       // and after
+	records   records
 }
 
 // trip opens the breaker if gen is still its generation and it is not forced.
@@ -60,25 +56,11 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 	}
 }
 
-// noteReason notes why a state began, unless a later change is noted. Silent
-// generations may lie between two of them: a tag of 16 bits would not do.
-func (b *Breaker) noteReason(gen uint32, why Reason) {
-	for {
-		old := b.reason.Load()
-		if int32(gen-uint32(old>>32)) < 0 || b.reason.CompareAndSwap(old, uint64(gen)<<32|uint64(why)) {
-			return
-		}
-	}
-}
-
 // publishOpening writes the cooldown that generation gen will have if the
 // breaker opens from w. It fails if another opening has come between.
 func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wait uint64, draw *jitter, after time.Duration) bool {
 	if w.phase() != phaseHalfOpen {
 		raise(&b.trippedAt, int64(now))
-	}
-	if w.phase() != phaseOpen {
-		raise(&b.openedAt, int64(now))
 	}
 	raise(&b.coolFrom, int64(now))
 	length := b.cooldown(w, now, cool)
@@ -95,7 +77,6 @@ func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wa
 // forced open from w: an outage that begins, or goes on.
 func (b *Breaker) publishForcing(w word, gen uint32, now time.Duration, cool uint64) bool {
 	length := uint64(b.cfg.Cooldown.Min)
-	raise(&b.openedAt, int64(now))
 	if w.phase() != phaseHalfOpen {
 		raise(&b.trippedAt, int64(now))
 	} else if sameGeneration(cool, w.generation()-1) {
@@ -169,25 +150,28 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason, now time.Duration) bool {
 	return b.move(w, next, why, Counts{}, now)
 }
 
+// begin changes the word into a new generation, which has its record from the
+// first moment.
+func (b *Breaker) begin(w, next word, why Reason, now time.Duration) bool {
+	before, ok := b.records.of(w)
+	if !ok {
+		return false // the word has gone on
+	}
+	x := before.follow(w, next, why, now)
+	mine, head := b.records.write(w, next, x.reason, x)
+	changed := b.swap(w, next)
+	mine.settle(head, changed)
+	return changed
+}
+
 // move changes the word into a new generation and does what follows. now was
 // read when the word was w already: so instants never go back from one change
 // to the next.
 func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bool {
-	openedAt := b.openedAt.Load() // before the word: nobody has opened it again
-	if !b.swap(w, next) {
+	if !b.begin(w, next, why, now) {
 		return false
 	}
 	from, to := w.state(), next.state()
-	if from != to {
-		raise(&b.since, int64(now))
-		b.noteReason(next.generation(), why)
-		switch {
-		case to == StateOpen:
-			b.opened.Add(1)
-		case from == StateOpen:
-			b.timeOpen.Add(int64(passed(time.Duration(openedAt), now)))
-		}
-	}
 	if why == ReasonProbeTimeout {
 		b.abandoned.Add(uint64(w.inFlight()))
 	}

@@ -4,6 +4,7 @@ package mutation
 const (
 	baton   = "atomicbreaker/baton.go"
 	instant = "atomicbreaker/instant.go"
+	record  = "atomicbreaker/record.go"
 )
 
 // timeAndWord are mutations of what keeps a breaker moving: who announces, who
@@ -23,4 +24,11 @@ var timeAndWord = []Mutation{
 		"	case d < 0:\n		return never\n", ""),
 	m("G10", "an instant overflows", instant,
 		"	if at > never-d {\n		return never\n	}\n", ""),
+	m("G8", "a state is shown before its record is written", transition,
+		"	mine, head := b.records.write(w, next, x.reason, x)\n	changed := b.swap(w, next)\n",
+		"	changed := b.swap(w, next)\n	mine, head := b.records.write(w, next, x.reason, x)\n"),
+	m("G8", "a record of another generation is shown", record,
+		"h.status() < recordTried || h.generation() != w.generation() || h.phase()", "h.status() < recordTried || h.phase()"),
+	m("G8", "a record in use is taken", record,
+		"h.status() != recordWritten && int32(h.generation()-current) < 0", "h.status() != recordWritten && int32(h.generation()-current) <= 0"),
 }
