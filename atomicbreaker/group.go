@@ -150,7 +150,7 @@ func (g *Group[K]) insert(hash uint64, key K, made *Breaker) (*Breaker, bool) {
 		g.drop(victim)
 		g.evicted++
 	}
-	e := &groupEntry[K]{key: key, hash: hash, breaker: made, seenAt: now, due: now + g.config.IdleTime}
+	e := &groupEntry[K]{key: key, hash: hash, breaker: made, seenAt: now, due: later(now, g.config.IdleTime)}
 	if t := g.table.Load(); len(g.entries) >= len(t.buckets) {
 		g.table.Store(t.grown())
 	}
@@ -202,9 +202,9 @@ func (g *Group[K]) idlest(now time.Duration) *groupEntry[K] {
 		if e.stamp != 0 {
 			from = max(from, e.seenAt)
 		}
-		due := from + g.config.IdleTime
+		due := later(from, g.config.IdleTime)
 		if r.keep > 0 {
-			due = max(due, now+r.keep)
+			due = max(due, later(now, r.keep))
 		}
 		if due > e.due {
 			e.due = due

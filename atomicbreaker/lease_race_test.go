@@ -23,7 +23,7 @@ func TestLitmusE9WhyALeaseEnded(t *testing.T) {
 			if stop != nil {
 				second = func() {
 					w := b.load()
-					b.swap(w, w.to(phaseClosed, 0))
+					b.begin(w, w.to(phaseClosed, 0), ReasonRecovered, manual.Now())
 					b.kick()
 					stop()
 					b.cfg.lease.noteEnd(w.generation(), ReasonRecovered)
@@ -49,7 +49,7 @@ func TestWorkerWaitsToLearnWhyALeaseEnded(t *testing.T) {
 	l := new(fakeLease)
 	b, manual, _ := leased(t, l, Config{})
 	w := b.load()
-	require.True(t, b.swap(w, w.to(phaseClosed, 0)))
+	require.True(t, b.begin(w, w.to(phaseClosed, 0), ReasonRecovered, manual.Now()))
 	b.kick()
 	manual.Advance(0)
 	require.Empty(t, l.told())
@@ -134,7 +134,7 @@ func TestLeaseEndsThoughNobodySaysWhyBeforeTheNext(t *testing.T) {
 	l := new(fakeLease)
 	b, manual, _ := leased(t, l, Config{})
 	w := b.load()
-	require.True(t, b.swap(w, w.to(phaseClosed, 0))) // and sleeps
+	require.True(t, b.begin(w, w.to(phaseClosed, 0), ReasonRecovered, manual.Now())) // and sleeps
 	b.Trip()
 	manual.Advance(500 * time.Millisecond)
 	require.Equal(t, StateHalfOpen, b.State())

@@ -106,28 +106,41 @@ func (s Snapshot) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
+// snapshotTries is how often Snapshot begins anew because the state changes
+// while it reads. What it shows at last is of one state even if it changes each
+// time, but for RetryAfter and Rolling, which may be of a later one.
+const snapshotTries = 1000
+
 // Snapshot reads everything. It changes nothing that a call goes by. State,
-// mode, generation and probes are of one instant; counts are read one after
-// the other while calls go on.
+// mode, generation, since, reason, openings and probes belong together; counts
+// are read one after the other while calls go on.
 func (b *Breaker) Snapshot() Snapshot {
 	b.mustBeMade()
 	var s Snapshot
 	var w word
-	for range 8 { // until no change comes between; what is tagged is right even then
+	for range snapshotTries {
 		w = b.load()
 		now := b.cfg.Clock.Now()
+		x, ok := b.records.of(w)
+		if !ok {
+			continue
+		}
 		s = Snapshot{
 			Name: b.cfg.Name, State: w.state(), Mode: w.mode(), Generation: w.generation(),
-			At: now, Since: time.Duration(b.since.Load()), Reason: Reason(b.reason.Load()),
+			At: now, Since: x.since, Reason: x.reason,
 			RetryAfter: b.retryAfter(w, now),
-			TimeOpen:   time.Duration(b.timeOpen.Load()),
-			Opened:     b.opened.Load(),
+			TimeOpen:   x.timeOpen,
+			Opened:     x.opened,
 		}
 		if w.phase() == phaseOpen {
-			s.TimeOpen += max(now-time.Duration(b.openedAt.Load()), 0)
+			s.TimeOpen = later(s.TimeOpen, passed(x.since, now))
 		}
 		if w.phase() == phaseClosed {
 			s.Rolling = b.rolling(w, now)
+		}
+		if w.phase() == phaseHalfOpen {
+			s.ProbesInFlight, s.ProbeWindow = w.inFlight(), w.window()
+			s.Unprobed = b.asked.Load() != markOf(w.generation())
 		}
 		if b.load().generation() == w.generation() {
 			break
@@ -135,10 +148,6 @@ func (b *Breaker) Snapshot() Snapshot {
 	}
 	if l := b.cfg.lease; l != nil {
 		s.Lease = b.leaseInfo(l, w, s.At)
-	}
-	if w.phase() == phaseHalfOpen {
-		s.ProbesInFlight, s.ProbeWindow = w.inFlight(), w.window()
-		s.Unprobed = b.asked.Load() != markOf(w.generation())
 	}
 	if p := b.lastProbe.Load(); p != 0 {
 		s.LastProbe = LastProbe{Settled: true, Outcome: Outcome(p&3 - 1), Latency: time.Duration(p >> 2)}
@@ -221,5 +230,5 @@ func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {
 	if l := b.cfg.lease; l != nil && now >= end {
 		end = time.Duration(l.retry.Load())
 	}
-	return max(end-now, time.Millisecond)
+	return max(passed(now, end), time.Millisecond)
 }

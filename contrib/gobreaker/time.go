@@ -46,10 +46,7 @@ func (c coreClock) AfterFunc(_ time.Duration, work func()) clock.Timer {
 type coreTimer struct{ b *breaker }
 
 func (t coreTimer) Reset(d time.Duration) bool {
-	if d <= 0 {
-		return t.b.setDue(0)
-	}
-	return t.b.setDue(after(t.b.clock.Now(), d))
+	return t.b.setDue(after(t.b.clock.Now(), max(d, 0)))
 }
 
 func (t coreTimer) Stop() bool { return t.b.setDue(never) }

@@ -57,7 +57,7 @@ const never time.Duration = 1<<63 - 1
 
 // after is d after start, or never.
 func after(start, d time.Duration) time.Duration {
-	if d > never-start {
+	if start > never-d { // d is not negative, start may be
 		return never
 	}
 	return start + d

@@ -30,6 +30,7 @@ const (
 var scenarios = []scenario{
 	{"admission against trip", 4, func(seen states) sched.Program {
 		r := newRig(base(), seen).halfOpen(0)
+		r.exact = true
 		return r.program(func() { r.acquire() }, r.b.Trip)
 	}},
 	{"two admissions against trip", 2, func(seen states) sched.Program {
@@ -47,12 +48,14 @@ var scenarios = []scenario{
 	}},
 	{"cooldown against two callers", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen)
+		r.exact = true
 		r.b.Trip()
 		r.last = r.b.Snapshot()
 		return r.program(func() { r.m.Advance(cooldown) }, func() { r.acquire() }, func() { r.acquire() })
 	}},
 	{"trip against the clock", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen)
+		r.exact = true
 		r.silence = true
 		return r.program(r.b.Trip, func() { r.m.Advance(cooldown - 1); r.m.Advance(1) })
 	}},
@@ -87,11 +90,13 @@ var scenarios = []scenario{
 	}},
 	{"silence against an outcome and a caller", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen).halfOpen(1)
+		r.exact = true
 		r.silence = true
 		return r.program(func() { r.m.Advance(quiet) }, func() { r.tickets[0].Report(success) }, func() { r.acquire() })
 	}},
 	{"quiet tick against a caller", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen).halfOpen(1)
+		r.exact = true
 		r.silence = true
 		r.tickets[0].Report(success)
 		r.m.Advance(quiet)
@@ -129,6 +134,7 @@ var scenarios = []scenario{
 	}},
 	{"reset against trip", 4, func(seen states) sched.Program {
 		r := newRig(base(), seen)
+		r.exact = true
 		return r.program(r.reset, r.b.Trip)
 	}},
 	{"reset against the failure that trips", 3, func(seen states) sched.Program {
@@ -140,6 +146,7 @@ var scenarios = []scenario{
 	{"reset against an old success and a new failure", 3, func(seen states) sched.Program { return resetAndCount(seen, success) }},
 	{"reset against cooldown", 3, func(seen states) sched.Program {
 		r := newRig(base(), seen)
+		r.exact = true
 		r.b.Trip()
 		r.last = r.b.Snapshot()
 		return r.program(r.reset, func() { r.m.Advance(cooldown) })

@@ -28,7 +28,7 @@ var settle = []Mutation{
 	m("G6", "a clock that panics loses the first call of a window", closed,
 		"		if !woken {\n			b.ring.AddTotal(ring.Failure)\n		}", "		_ = woken"),
 	m("G4", "a jitter source that panics stops the breaker's time", timer,
-		"		if !rested { // the clock or Config.Rand panics\n			b.running.Store(0)\n		}", "		_ = rested"),
+		"		if !rested { // the clock or Config.Rand panics\n			b.running.let()\n		}", "		_ = rested"),
 
 	m("G6", "one refusal makes a join a refusal", failures,
 		"		if !rejected(err, visits) {\n			return false\n		}\n	}\n	return len(errs) > 0", "		if rejected(err, visits) {\n			return true\n		}\n	}\n	return false"),
