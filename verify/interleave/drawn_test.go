@@ -71,6 +71,11 @@ func draw(seed uint64) (*drawn, *rand.Rand) {
 		FailureRate: d.rate, MinimumCalls: d.minimum, ConsecutiveFailures: atomicbreaker.Off,
 		Cooldown: base().Cooldown, Stripes: d.stripes,
 	}, d.clock.Manual, nil)
+	if r.IntN(2) > 0 { // the cells are of an earlier generation
+		d.call(success)
+		d.call(failure)
+		d.reset()
+	}
 	if r.IntN(3) > 0 {
 		for range r.IntN(d.minimum) {
 			o := atomicbreaker.Outcome(r.IntN(4) / 3)
