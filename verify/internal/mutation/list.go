@@ -84,7 +84,7 @@ var guarantees = []Mutation{
 		"			if t.settled.Swap(1) != 0 {\n				return false\n			}\n", ""),
 
 	m("G4", "probes are never given up", silence,
-		"w.inFlight() > 0 && passed(b.silentSince(), now) >= ", "w.inFlight() < 0 && passed(b.silentSince(), now) >= "),
+		"w.inFlight() > 0 && passed(b.silentSince(w), now) >= ", "w.inFlight() < 0 && passed(b.silentSince(w), now) >= "),
 	m("G4", "silence admits nobody", silence,
 		"		if !b.swap(w, w.raise()) {\n			return now\n		}\n		w = w.raise()\n", ""),
 	m("G4", "a first probe sets no timer", halfOpen,
