@@ -4,6 +4,8 @@ package interleave
 
 import (
 	"context"
+	"flag"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,9 +13,10 @@ import (
 	"github.com/atomicbreaker/breaker/verify/internal/overlay"
 )
 
-// run explores scenarios, by a pattern, in an instrumented build with the edits
-// made.
-func run(t *testing.T, scenarios string, edits ...overlay.Edit) overlay.Result {
+var lastSchedules = flag.Uint64("last", 50_000, "schedules of recorders over the last calls that are drawn from seeds")
+
+// run runs the tests of a pattern in an instrumented build with the edits made.
+func run(t *testing.T, tests string, edits ...overlay.Edit) overlay.Result {
 	t.Helper()
 	b, err := overlay.New(edits...)
 	if err != nil {
@@ -23,7 +26,7 @@ func run(t *testing.T, scenarios string, edits ...overlay.Edit) overlay.Result {
 	if err := b.Instrument(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := b.Test(context.Background(), "verify", nil, "-v", "-failfast", "-count=1", "./interleave", "-run", "TestEverySchedule/"+scenarios)
+	r, err := b.Test(context.Background(), "verify", nil, "-v", "-failfast", "-count=1", "./interleave", "-run", tests, "-last", strconv.FormatUint(*lastSchedules, 10))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +34,14 @@ func run(t *testing.T, scenarios string, edits ...overlay.Edit) overlay.Result {
 }
 
 // TestInterleavings explores the real code.
-func TestInterleavings(t *testing.T) {
-	r := run(t, ".*")
+func TestInterleavings(t *testing.T) { explore(t, "TestEverySchedule|TestLastCallsInEverySchedule") }
+
+// TestLastCallsAtRest draws schedules from seeds.
+func TestLastCallsAtRest(t *testing.T) { explore(t, "TestLastCallsAtRest") }
+
+func explore(t *testing.T, tests string) {
+	t.Helper()
+	r := run(t, tests)
 	for line := range strings.Lines(r.Output) {
 		if _, explored, ok := strings.Cut(line, "explored "); ok {
 			t.Log("explored", strings.TrimSpace(explored))
@@ -48,13 +57,15 @@ func TestInterleavings(t *testing.T) {
 // TestBrokenBreakersAreCaught sees that the exploration finds a schedule in
 // which a broken breaker breaks its word.
 func TestBrokenBreakersAreCaught(t *testing.T) {
-	for name, scenarios := range map[string]string{
-		"the loser of the half-open race is admitted":      "cooldown_against_two_callers",
-		"two settlings of a ticket may both win":           "settle_against_settle",
-		"the word is read before the epoch":                "reset_against_an_old",
-		"a count is added without its stamp":               "reset_against_an_old",
-		"a note that comes while one tells is forgotten":   "trip_against_the_clock",
-		"a loser's cooldown undoes a server's Retry-After": "Retry-After",
+	for name, tests := range map[string]string{
+		"the loser of the half-open race is admitted":      "TestEverySchedule/cooldown_against_two_callers",
+		"two settlings of a ticket may both win":           "TestEverySchedule/settle_against_settle",
+		"the word is read before the epoch":                "TestEverySchedule/reset_against_an_old",
+		"a count is added without its stamp":               "TestEverySchedule/reset_against_an_old",
+		"a note that comes while one tells is forgotten":   "TestEverySchedule/trip_against_the_clock",
+		"a loser's cooldown undoes a server's Retry-After": "TestEverySchedule/Retry-After",
+		"a failure is judged by the last calls of later":   "TestLastCallsAtRest",
+		"an outcome is appended without comparing":         "TestLastCallsAtRest",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +73,7 @@ func TestBrokenBreakersAreCaught(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := run(t, scenarios, m.Edits...)
+			r := run(t, tests, m.Edits...)
 			if r.Passed || !r.Built {
 				t.Fatalf("not caught:\n%s", r.Output)
 			}
