@@ -595,3 +595,45 @@ func BenchmarkGroupGet(b *testing.B) {
 		})
 	})
 }
+
+// A key that does not equal itself is never found: kept, it would fill the group.
+func TestGroupKeepsNothingForKeysThatDoNotEqualThemselves(t *testing.T) {
+	nan := math.NaN()
+	type point struct {
+		name string
+		at   float64
+	}
+	t.Run("float64", func(t *testing.T) { refusesToKeep(t, nan, 1) })
+	t.Run("complex", func(t *testing.T) { refusesToKeep(t, complex(0, nan), 1) })
+	t.Run("struct", func(t *testing.T) { refusesToKeep(t, point{"a", nan}, point{"a", 1}) })
+	t.Run("array", func(t *testing.T) { refusesToKeep(t, [2]float64{1, nan}, [2]float64{1, 2}) })
+	t.Run("interface", func(t *testing.T) { refusesToKeep[any](t, nan, "a") })
+	t.Run("struct in an interface", func(t *testing.T) { refusesToKeep[any](t, point{"a", nan}, point{"a", 1}) })
+}
+
+func refusesToKeep[K comparable](t *testing.T, bad, good K) {
+	var configured int
+	var told []error
+	g, _ := newTestGroup(t, GroupConfig[K]{
+		Max:       2,
+		Configure: func(_ K, c Config) Config { configured++; return c },
+		OnError:   func(_ K, err error) { told = append(told, err) },
+	})
+	for range 100 {
+		if b := g.Get(bad); b != g.Overflow() {
+			t.Fatalf("got %v, not the overflow breaker", b.Snapshot().Name)
+		}
+		if g.Remove(bad) {
+			t.Fatal("it was kept")
+		}
+	}
+	if b := g.Get(good); b == g.Overflow() || b != g.Get(good) {
+		t.Error("an ordinary key has no breaker of its own")
+	}
+	if s := g.Stats(); s != (GroupStats{Breakers: 1, Created: 1, Overflowed: 100}) || g.Len() != 1 || configured != 1 {
+		t.Errorf("%+v, %d kept, %d configured", s, g.Len(), configured)
+	}
+	if len(told) != 1 || !strings.Contains(told[0].Error(), "does not equal itself") {
+		t.Errorf("told %v, want one error", told)
+	}
+}

@@ -1,8 +1,11 @@
 package mutation
 
-const lastCalls = "atomicbreaker/lastcalls.go"
+const (
+	group     = "atomicbreaker/group.go"
+	lastCalls = "atomicbreaker/lastcalls.go"
+)
 
-// lastOnes are the mutations of windows that are counted in calls.
+// lastOnes are the mutations of windows that are counted in calls, and of groups.
 var lastOnes = []Mutation{
 	m("G9", "a failure is judged by the last calls of later", lastCalls,
 		"b.judge(w, window, k, run, after)", "b.judge(w, b.last.Sum(b.last.Head()), k, run, after)"),
@@ -20,6 +23,8 @@ var lastOnes = []Mutation{
 		"w.mode() != ForcedClosed || b.released(h)", "w.mode() != ForcedClosed"),
 	m("G9", "what ForcedClosed let pass is judged when that is over", lastCalls,
 		"!= ForcedClosed && b.last.Same(h)", "!= ForcedClosed"),
+	m("G12", "a group keeps a breaker that nobody can find", group,
+		"if same := key; key != same {", "if same := key; key != same && false {"),
 	m("G12", "a group does not see an outcome among the last calls", last,
 		"return uint64(h)<<5 | w.fill()", "return uint64(h) << 5"),
 }
