@@ -8,9 +8,9 @@ const (
 // lastOnes are the mutations of windows that are counted in calls, and of groups.
 var lastOnes = []Mutation{
 	m("G9", "a failure is judged by the last calls of later", lastCalls,
-		"b.judge(w, window, k, run, after)", "b.judge(w, b.last.Sum(b.last.Head()), k, run, after)"),
+		"b.judge(w, window, k, run, after)", "window = b.last.Sum(b.last.Head())\n			b.judge(w, window, k, run, after)"),
 	m("G7", "an outcome is appended without comparing", last,
-		"	if !l.slot(h.number()).CompareAndSwap(old, uint64(w)) {\n		return 0, Counts{}, false\n	}\n	if w.fill()", "	l.slot(h.number()).Store(uint64(w))\n	if w.fill()"),
+		"	if !l.slot(h.number()).CompareAndSwap(old, uint64(w)) {\n		return 0, Counts{}, false\n	}\n	if w.fill()", "	_ = old\n	l.slot(h.number()).Store(uint64(w))\n	if w.fill()"),
 	m("G7", "the last calls are summed after the outcome is appended", last,
 		"	return h.number()*perWord", "	if failed || slow {\n		window = l.Sum(l.Head())\n	}\n	return h.number()*perWord"),
 	m("G7", "a window is forgotten without sealing its word", last,
