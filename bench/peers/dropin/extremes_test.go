@@ -106,6 +106,11 @@ func compareExtremes(t *testing.T, interval, period, timeout time.Duration, maxR
 	}
 }
 
+// TestEverySettingWorksOrIsRefusedAtOnce: whatever the original takes, units
+// forgotten included, the drop-in goes on as the original does, or refuses it when
+// it is made.
+//
+// Field: S215, trial of the drop-in.
 func TestEverySettingWorksOrIsRefusedAtOnce(t *testing.T) {
 	for _, interval := range times {
 		for _, period := range times {
