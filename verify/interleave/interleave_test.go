@@ -58,14 +58,16 @@ func explore(t *testing.T, tests string) {
 // which a broken breaker breaks its word.
 func TestBrokenBreakersAreCaught(t *testing.T) {
 	for name, tests := range map[string]string{
-		"the loser of the half-open race is admitted":      "TestEverySchedule/cooldown_against_two_callers",
-		"two settlings of a ticket may both win":           "TestEverySchedule/settle_against_settle",
-		"the word is read before the epoch":                "TestEverySchedule/reset_against_an_old",
-		"a count is added without its stamp":               "TestEverySchedule/reset_against_an_old",
-		"a note that comes while one tells is forgotten":   "TestEverySchedule/trip_against_the_clock",
-		"a loser's cooldown undoes a server's Retry-After": "TestEverySchedule/Retry-After",
-		"a failure is judged by the last calls of later":   "TestLastCallsAtRest",
-		"an outcome is appended without comparing":         "TestLastCallsAtRest",
+		"the loser of the half-open race is admitted":                      "TestEverySchedule/cooldown_against_two_callers",
+		"two settlings of a ticket may both win":                           "TestEverySchedule/settle_against_settle",
+		"the word is read before the epoch":                                "TestEverySchedule/reset_against_an_old",
+		"a count is added without its stamp":                               "TestEverySchedule/reset_against_an_old",
+		"a note that comes while one tells is forgotten":                   "TestEverySchedule/trip_against_the_clock",
+		"a loser's cooldown undoes a server's Retry-After":                 "TestEverySchedule/Retry-After",
+		"a failure is judged by the last calls of later":                   "TestLastCallsAtRest",
+		"what leaves ForcedClosed while it is counted is judged by nobody": "TestEverySchedule/leaving_ForcedClosed",
+		"what ForcedClosed let pass is judged when that is over":           "TestEverySchedule/leaving_ForcedClosed",
+		"an outcome is appended without comparing":                         "TestLastCallsAtRest",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ var lastOnes = []Mutation{
 	m("G7", "a window of calls reaches into the one before it", last,
 		"left == 0 || before == 0 {", "left == 0 {"),
 	m("G7", "a window of calls drops its oldest word", last,
-		"1<<bits.Len(uint(reach))", "1<<bits.Len(uint(reach)/2)"),
+		"left == 0 || before == 0 {", "left == 0 || before <= 1 {"),
 	m("G9", "what leaves ForcedClosed while it is counted is judged by nobody", lastCalls,
 		"w.mode() != ForcedClosed || b.released(h)", "w.mode() != ForcedClosed"),
 	m("G9", "what ForcedClosed let pass is judged when that is over", lastCalls,
@@ -26,5 +26,5 @@ var lastOnes = []Mutation{
 	m("G12", "a group keeps a breaker that nobody can find", group,
 		"if same := key; key != same {", "if same := key; key != same && false {"),
 	m("G12", "a group does not see an outcome among the last calls", last,
-		"return uint64(h)<<5 | w.fill()", "return uint64(h) << 5"),
+		"return uint64(h)<<5 | w.fill()", "return uint64(h)<<5 | w.fill()&0"),
 }
