@@ -561,21 +561,6 @@ func TestGroupNamesAreValidWhateverTheKey(t *testing.T) {
 	}
 }
 
-// TestGroupKeyThatEqualsNothing: a NaN is a new key every time; it must not
-// break the books.
-func TestGroupKeyThatEqualsNothing(t *testing.T) {
-	g, m := newTestGroup(t, GroupConfig[float64]{
-		Max: 4, IdleTime: time.Second, Configure: func(_ float64, c Config) Config { return c },
-	})
-	for range 100 {
-		g.Get(math.NaN())
-		m.Advance(time.Second)
-	}
-	if g.Len() != 4 || len(g.configuring) != 0 || g.Remove(math.NaN()) {
-		t.Errorf("%d breakers, want 4", g.Len())
-	}
-}
-
 func BenchmarkGroupGet(b *testing.B) {
 	g, err := NewGroup(GroupConfig[string]{})
 	if err != nil {
@@ -594,4 +579,46 @@ func BenchmarkGroupGet(b *testing.B) {
 			}
 		})
 	})
+}
+
+// A key that does not equal itself is never found: kept, it would fill the group.
+func TestGroupKeepsNothingForKeysThatDoNotEqualThemselves(t *testing.T) {
+	nan := math.NaN()
+	type point struct {
+		name string
+		at   float64
+	}
+	t.Run("float64", func(t *testing.T) { refusesToKeep(t, nan, 1) })
+	t.Run("complex", func(t *testing.T) { refusesToKeep(t, complex(0, nan), 1) })
+	t.Run("struct", func(t *testing.T) { refusesToKeep(t, point{"a", nan}, point{"a", 1}) })
+	t.Run("array", func(t *testing.T) { refusesToKeep(t, [2]float64{1, nan}, [2]float64{1, 2}) })
+	t.Run("interface", func(t *testing.T) { refusesToKeep[any](t, nan, "a") })
+	t.Run("struct in an interface", func(t *testing.T) { refusesToKeep[any](t, point{"a", nan}, point{"a", 1}) })
+}
+
+func refusesToKeep[K comparable](t *testing.T, bad, good K) {
+	var configured int
+	var told []error
+	g, _ := newTestGroup(t, GroupConfig[K]{
+		Max:       2,
+		Configure: func(_ K, c Config) Config { configured++; return c },
+		OnError:   func(_ K, err error) { told = append(told, err) },
+	})
+	for range 100 {
+		if b := g.Get(bad); b != g.Overflow() {
+			t.Fatalf("got %v, not the overflow breaker", b.Snapshot().Name)
+		}
+		if g.Remove(bad) {
+			t.Fatal("it was kept")
+		}
+	}
+	if b := g.Get(good); b == g.Overflow() || b != g.Get(good) {
+		t.Error("an ordinary key has no breaker of its own")
+	}
+	if s := g.Stats(); s != (GroupStats{Breakers: 1, Created: 1, Overflowed: 100}) || g.Len() != 1 || configured != 1 {
+		t.Errorf("%+v, %d kept, %d configured", s, g.Len(), configured)
+	}
+	if len(g.configuring) != 0 || len(told) != 1 || !strings.Contains(told[0].Error(), "does not equal itself") {
+		t.Errorf("told %v, want one error", told)
+	}
 }

@@ -22,9 +22,10 @@ type GroupConfig[K comparable] struct {
 
 	// OnError, if not nil, is told of a key for which Configure returned a
 	// configuration that [Config.Validate] finds fault with. The key's breaker
-	// is then made from Config. It runs on the goroutine that asked for the
-	// key, with nothing held. [GroupStats].Misconfigured counts these in any
-	// case. Default: nil.
+	// is then made from Config. [GroupStats].Misconfigured counts these in any
+	// case. It is also told of the first key that does not equal itself, such as a NaN.
+	// It runs on the goroutine that asked for the key, with nothing held.
+	// Default: nil.
 	OnError func(key K, err error)
 
 	// Max is the most breakers that the group keeps, 1 to 1 048 576.

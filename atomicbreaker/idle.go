@@ -30,7 +30,7 @@ func (b *Breaker) rest() rest {
 		}
 	case b.last != nil:
 		if h := b.last.Head(); b.last.Live(h, w.generation()) {
-			r.stamp = uint64(h)
+			r.stamp = b.last.Stamp()
 		}
 	default:
 		if number, ok := b.ring.Newest(w.generation(), b.bucketNumber(now)); ok {

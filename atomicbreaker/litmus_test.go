@@ -164,7 +164,7 @@ func recordLastWordFirst(b *Breaker, ticket *Ticket, stop func()) {
 			b.last.Begin(h, gen)
 			continue
 		}
-		if _, ok := b.last.Add(h, true, false); ok {
+		if _, _, ok := b.last.Add(h, true, false); ok {
 			b.ring.AddTotal(ring.Failure)
 			return
 		}

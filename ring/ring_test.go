@@ -531,7 +531,7 @@ func TestEveryWindowFitsTheFieldsOfAnEdge(t *testing.T) {
 			require.LessOrEqual(t, row+int(kinds), int(r.words))
 		}
 		require.Len(t, rows, buckets+1)
-		for _, number := range []uint64{0, 1, numberMask - 1, numberMask, numberMask + 5} {
+		for _, number := range []uint64{0, 1, bucketMask - 1, bucketMask, bucketMask + 5} {
 			for _, gen := range []uint32{0, 1, 1<<15 - 1, 1 << 15, 1<<32 - 1} {
 				e := edgeOf(gen, number, 2*r.rows()-1)
 				require.True(t, e.Awake(gen))

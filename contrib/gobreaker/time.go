@@ -101,14 +101,16 @@ func (b *breaker) present() *frame {
 	return b.frame.Load()
 }
 
+// advance does what is due at one instant. What falls due while it does so is
+// left to the next call: where a window is shorter than this takes, there would
+// be no end.
 func (b *breaker) advance() {
+	now := b.clock.Now()
 	for {
 		f, due, next := b.next()
-		if next == never {
-			return
-		}
-		now := b.clock.Now()
 		switch {
+		case next == never:
+			return
 		case now < next:
 			if left := next - now; left > slack(left) {
 				b.wind()
@@ -142,7 +144,8 @@ func (b *breaker) follow() {
 	}
 }
 
-// inStep reports whether f is the frame and its state the core's.
+// inStep reports whether f is of the frame's state and that state the core's. A
+// window of the same state may have begun since f was the frame.
 func (b *breaker) inStep(f *frame) bool {
-	return b.core.State() == f.state && b.frame.Load() == f
+	return b.core.State() == f.state && b.frame.Load().generation == f.generation
 }

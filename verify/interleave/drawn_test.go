@@ -21,12 +21,12 @@ var (
 	from  = flag.Uint64("from", 0, "the first seed")
 )
 
-// A drawn program is some recorders that settle calls of a closed breaker while
+// A turnover is some recorders that settle calls of a closed breaker while
 // the clock turns its buckets over. In most of them no outcome leaves the
 // window: at rest it holds every one, and the breaker has done what some order
 // of the outcomes explains. In the others time may jump while the timers are
 // late, as after a stop of the process: nothing that has left the window trips.
-type drawn struct {
+type turnover struct {
 	*rig
 	clock   *late
 	ages    bool
@@ -56,9 +56,9 @@ func (l *late) Now() time.Duration { return l.Manual.Now() + l.ahead }
 
 const window = 8 * bucket
 
-func draw(seed uint64) (*drawn, *rand.Rand) {
+func drawTurnover(seed uint64) (*turnover, *rand.Rand) {
 	r := rand.New(rand.NewPCG(seed, 7))
-	d := &drawn{
+	d := &turnover{
 		clock:   &late{Manual: new(clock.Manual)},
 		ages:    r.IntN(4) == 0,
 		rate:    []float64{0.25, 0.5, 0.6, 1}[r.IntN(4)],
@@ -88,7 +88,7 @@ func draw(seed uint64) (*drawn, *rand.Rand) {
 }
 
 // actors are recorders, and one that is the clock.
-func (d *drawn) actors(r *rand.Rand) (all []func()) {
+func (d *turnover) actors(r *rand.Rand) (all []func()) {
 	failing := r.Float64()
 	for range 3 + r.IntN(2) {
 		outcomes := make([]atomicbreaker.Outcome, 1+r.IntN(2))
@@ -128,7 +128,7 @@ func (d *drawn) actors(r *rand.Rand) (all []func()) {
 
 // orders returns whether some order of the outcomes leaves the breaker closed,
 // and whether some order trips it: by sets of outcomes that may have come first.
-func (d *drawn) orders() (stays, trips bool) {
+func (d *turnover) orders() (stays, trips bool) {
 	n := len(d.ops)
 	closed := make([]bool, 1<<n)
 	closed[0] = true
@@ -156,7 +156,7 @@ func (d *drawn) orders() (stays, trips bool) {
 }
 
 // mustFollow reports whether an outcome outside of set was there before i came.
-func (d *drawn) mustFollow(i, set int) bool {
+func (d *turnover) mustFollow(i, set int) bool {
 	for j, o := range d.ops {
 		if set>>j&1 == 0 && j != i && o.last < d.ops[i].first {
 			return true
@@ -165,7 +165,7 @@ func (d *drawn) mustFollow(i, set int) bool {
 	return false
 }
 
-func (d *drawn) counts(set int) (calls, failures int) {
+func (d *turnover) counts(set int) (calls, failures int) {
 	calls, failures = d.before[success]+d.before[failure], d.before[failure]
 	for i, o := range d.ops {
 		if set>>i&1 == 1 {
@@ -178,13 +178,13 @@ func (d *drawn) counts(set int) (calls, failures int) {
 	return calls, failures
 }
 
-func (d *drawn) met(set int) bool {
+func (d *turnover) met(set int) bool {
 	calls, failures := d.counts(set)
 	return calls >= d.minimum && float64(failures)/float64(calls) >= d.rate
 }
 
 // end checks the breaker at rest, after the end of the last bucket.
-func (d *drawn) end() error {
+func (d *turnover) end() error {
 	d.m.Advance(0)
 	d.m.Advance(bucket)
 	s := d.b.Snapshot()
@@ -208,7 +208,7 @@ func (d *drawn) end() error {
 }
 
 // fresh checks that what tripped had not left the window.
-func (d *drawn) fresh() error {
+func (d *turnover) fresh() error {
 	if len(d.told) == 0 {
 		return nil
 	}
@@ -233,7 +233,7 @@ func (d *drawn) fresh() error {
 func TestDrawnSchedules(t *testing.T) {
 	steps, opened := atomic.Steps, 0
 	for seed := *from; seed < *from+*draws; seed++ {
-		d, r := draw(seed)
+		d, r := drawTurnover(seed)
 		chance := []float64{0.05, 0.2, 0.5}[seed%3]
 		if _, err := sched.Random(seed, chance, sched.Program{Actors: d.actors(r), End: d.end}); err != nil {
 			t.Fatalf("seed %d, %d stripes: %v", seed, d.stripes, err)

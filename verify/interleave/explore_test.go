@@ -171,6 +171,7 @@ var scenarios = []scenario{
 		return r.program(func() { r.b.SetMode(atomicbreaker.ForcedClosed); r.b.SetMode(atomicbreaker.Auto) },
 			func() { r.tickets[0].Report(failure) }, func() { r.acquire() })
 	}},
+	{"leaving ForcedClosed against two failures of the last two calls", 2, leaveForced},
 	{"shadow against cooldown", 3, func(seen states) sched.Program {
 		r := newRig(base(), seen)
 		r.b.Trip()
@@ -221,6 +222,38 @@ func resetAndCount(seen states, old atomicbreaker.Outcome) sched.Program {
 	p.End = func() error {
 		if s := r.b.Snapshot(); s.Rolling != (atomicbreaker.Counts{Calls: 1, Failures: 1}) {
 			return fmt.Errorf("the window holds %+v, want the one failure since the Reset", s.Rolling)
+		}
+		return r.rest()
+	}
+	return p
+}
+
+// leaveForced leaves ForcedClosed, which holds a failure, beside a failure and
+// another that is told only when ForcedClosed is over. That one must trip if both are
+// in the window that has begun, and nothing else may.
+func leaveForced(seen states) sched.Program {
+	c := base()
+	c.ConsecutiveFailures, c.FailureRate, c.MinimumCalls = atomicbreaker.Off, 1, 2
+	c.Window, c.Buckets, c.WindowCalls = 0, 0, 2
+	r := newRig(c, seen)
+	r.modes = true
+	r.b.SetMode(atomicbreaker.ForcedClosed)
+	r.call(failure)
+	one, two, after := r.acquire(), r.acquire(), false
+	p := r.program(func() { r.b.SetMode(atomicbreaker.Auto) }, func() { one.Report(failure) }, func() {
+		if r.b.Snapshot().Mode == atomicbreaker.Auto {
+			after = true
+			two.Report(failure)
+		}
+	})
+	p.End = func() error {
+		s := r.b.Snapshot()
+		both := s.Rolling == (atomicbreaker.Counts{Calls: 2, Failures: 2})
+		switch opened := s.State == atomicbreaker.StateOpen; {
+		case opened && !after:
+			return fmt.Errorf("opened by what ForcedClosed let pass")
+		case !opened && after && both:
+			return fmt.Errorf("closed with %+v", s.Rolling)
 		}
 		return r.rest()
 	}

@@ -36,6 +36,7 @@ var List = slices.Concat(
 	guarantees,
 	settle,
 	timeAndWord,
+	lastOnes,
 )
 
 // guarantees are the mutations of the breaker as a whole, by guarantee.
@@ -167,9 +168,9 @@ var guarantees = []Mutation{
 	m("G7", "the ring moves to the next bucket early", closed,
 		"return uint64(max(now-b.madeAt, 0) / b.bucket)", "return uint64(max(now-b.madeAt+b.bucket/2, 0) / b.bucket)"),
 	m("G7", "a window of calls forgets an outcome", last,
-		"count := min(h.count()+1, l.n)", "count := min(h.count()+1, max(l.n-1, 1))"),
-	m("G7", "a slow recorder sets its bits in a later lap", last,
-		"		if c>>lapShift != lap {\n			if laterLap", "		if c>>lapShift != lap && false {\n			if laterLap"),
+		"number, left := h.number(), l.n", "number, left := h.number(), max(l.n-1, 1)"),
+	m("G7", "a slow recorder appends to a later word", last,
+		"laterNumber(w.number(), h.number()):\n		return old, w, false", "laterNumber(w.number(), h.number()):\n		return old, w, true"),
 
 	m("G8", "a change skips a generation", word,
 		"return pack(p, w.mode(), 0, window, w.generation()+1)", "return pack(p, w.mode(), 0, window, w.generation()+2)"),
