@@ -1,4 +1,4 @@
-package peers
+package rival
 
 import (
 	"fmt"
@@ -64,7 +64,7 @@ func sentinelResource(job Job) string {
 		rule.Strategy, rule.MaxAllowedRtMs = circuitbreaker.SlowRequestRatio, uint64(time.Hour/time.Millisecond)
 	}
 	if _, err := circuitbreaker.LoadRulesOfResource(name, []*circuitbreaker.Rule{&rule}); err != nil {
-		panic(fmt.Sprintf("peers: sentinel refuses its rule: %v", err))
+		panic(fmt.Sprintf("rival: sentinel refuses its rule: %v", err))
 	}
 	return name
 }

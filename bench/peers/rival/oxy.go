@@ -1,4 +1,4 @@
-package peers
+package rival
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func oxyBreaker(job Job, next http.Handler) *cbreaker.CircuitBreaker {
 	b, err := cbreaker.New(next, trips,
 		cbreaker.FallbackDuration(job.Cooldown), cbreaker.RecoveryDuration(oxyRamp), cbreaker.Fallback(oxyRefusal{}))
 	if err != nil {
-		panic(fmt.Sprintf("peers: oxy refuses its expression: %v", err))
+		panic(fmt.Sprintf("rival: oxy refuses its expression: %v", err))
 	}
 	return b
 }

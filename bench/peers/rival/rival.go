@@ -1,19 +1,15 @@
-// Package peers puts atomicbreaker and the other circuit breakers that Go has
-// behind one small adapter, set up to do the same job, so that their cost, their
-// tails, their memory and their behaviour under stress can be measured side by
-// side.
+// Package rival puts atomicbreaker and the other circuit breakers that Go has
+// behind one small adapter, a file each, set up to do the same job. The table in
+// table.go lists them.
 //
 // The job, as far as a breaker can express it: trip at 50 % failures of at least
 // 100 calls in a window of 10 s in 10 buckets, stay open for an hour, allow one
 // probe. Every subject is driven by the fastest path that its documentation
 // shows. A subject that cannot do a row says why.
-//
-// It is not for use in a program: it protects nothing.
-package peers
+package rival
 
 import (
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"time"
 )
@@ -150,28 +146,6 @@ func (s Subject) Version() string {
 		}
 	}
 	return ""
-}
-
-// Subjects returns every subject: ours, our twins behind a lock, the rivals.
-func Subjects() []Subject {
-	var all []Subject
-	for _, of := range []func() []Subject{
-		ours, twins, gobreakers, dropins, failsafes, cep21s, mercaris, hystrixes, rubyists, eapaches,
-		gozeros, aegises, sentinels, oxies, bytedances, autobreakers,
-	} {
-		all = append(all, of()...)
-	}
-	return all
-}
-
-// Find returns the subject with the given key, such as impl=ours/api=acquire.
-func Find(key string) (Subject, error) {
-	for _, s := range Subjects() {
-		if s.Key() == key {
-			return s, nil
-		}
-	}
-	return Subject{}, fmt.Errorf("peers: no subject %q", key)
 }
 
 // ErrLacks is wrapped by the error of a row that a subject cannot do.

@@ -1,4 +1,4 @@
-package peers
+package rival
 
 import "github.com/1mb-dev/autobreaker"
 

@@ -1,4 +1,4 @@
-package peers
+package rival
 
 import (
 	"fmt"
@@ -68,7 +68,7 @@ func newBytedancePanel(job Job, window time.Duration) circuitbreaker.Panel {
 		ShouldTrip: circuitbreaker.RateTripFunc(failureRate, int64(job.Minimum)),
 	})
 	if err != nil {
-		panic(fmt.Sprintf("peers: bytedance refuses its options: %v", err))
+		panic(fmt.Sprintf("rival: bytedance refuses its options: %v", err))
 	}
 	return p
 }

@@ -1,4 +1,4 @@
-package peers
+package rival
 
 import (
 	"errors"
@@ -56,7 +56,7 @@ func TestFailuresBelowTheRateDoNotTrip(t *testing.T) {
 				t.Skip(s.Lacks[ClosedTenth])
 			}
 			in := s.Build(JobOf(ClosedTenth))
-			defer in.close()
+			defer in.Release()
 			for i := range 1000 {
 				call := in.Success
 				if i%3 == 2 {
@@ -71,7 +71,7 @@ func TestFailuresBelowTheRateDoNotTrip(t *testing.T) {
 }
 
 func TestModulesOfSubjectsAreRequired(t *testing.T) {
-	mod, err := os.ReadFile("go.mod")
+	mod, err := os.ReadFile("../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package peers
+package rival
 
 import (
 	"fmt"
@@ -8,16 +8,10 @@ import (
 
 // A Prepared breaker is in the state that a row is about.
 type Prepared struct {
-	Op       Call // what to measure
-	Tenth    Call // what every tenth operation is instead; nil: the same
-	Admitted bool // whether the operations must be admitted, or refused
-	Close    func()
-}
-
-func (p Prepared) close() {
-	if p.Close != nil {
-		p.Close()
-	}
+	Op       Call   // what to measure
+	Tenth    Call   // what every tenth operation is instead; nil: the same
+	Admitted bool   // whether the operations must be admitted, or refused
+	Close    func() // gives back what the breaker holds
 }
 
 // Prepare builds the subject and brings it into the state of the row. The error
@@ -27,17 +21,17 @@ func (s Subject) Prepare(row Row) (Prepared, error) {
 		return Prepared{}, fmt.Errorf("%w: %s", ErrLacks, why)
 	}
 	in := s.Build(JobOf(row))
-	p := Prepared{Op: in.Success, Admitted: true, Close: in.close}
+	p := Prepared{Op: in.Success, Admitted: true, Close: in.Release}
 	switch row {
 	case RefusedOpen:
 		p.Op, p.Admitted = in.Failure, false
-		if err := in.trip(s.ByChance); err != nil {
+		if err := in.Trip(s.ByChance); err != nil {
 			return Prepared{}, fmt.Errorf("%s: %w", s.Key(), err)
 		}
 	case RefusedHalfOpen:
 		p.Op, p.Admitted = in.Failure, false
 		if s.Ramps {
-			if err := in.trip(false); err != nil {
+			if err := in.Trip(false); err != nil {
 				return Prepared{}, fmt.Errorf("%s: %w", s.Key(), err)
 			}
 			time.Sleep(2 * JobOf(row).Cooldown)
@@ -47,7 +41,7 @@ func (s Subject) Prepare(row Row) (Prepared, error) {
 		if err != nil {
 			return Prepared{}, fmt.Errorf("%s: %w", s.Key(), err)
 		}
-		p.Close = func() { release(); in.close() }
+		p.Close = func() { release(); in.Release() }
 	case ClosedTenth:
 		p.Tenth = in.Failure
 	case ErrorReturned:
@@ -58,7 +52,8 @@ func (s Subject) Prepare(row Row) (Prepared, error) {
 	return p, nil
 }
 
-func (in Instance) close() {
+// Release gives back what the breaker holds, if it holds anything.
+func (in Instance) Release() {
 	if in.Close != nil {
 		in.Close()
 	}
@@ -67,9 +62,9 @@ func (in Instance) close() {
 // patience bounds every wait for a breaker to change its state.
 const patience = 5 * time.Second
 
-// trip makes failing calls until the breaker refuses. One that refuses by chance
+// Trip makes failing calls until the breaker refuses. One that refuses by chance
 // gets enough of them to refuse nearly everything.
-func (in Instance) trip(byChance bool) error {
+func (in Instance) Trip(byChance bool) error {
 	if byChance {
 		for range 200_000 {
 			in.Failure()
@@ -89,7 +84,7 @@ func (in Instance) trip(byChance bool) error {
 // holdProbe trips the breaker, waits for the cooldown and keeps the first probe
 // under way until release is called.
 func (in Instance) holdProbe() (release func(), err error) {
-	if err := in.trip(false); err != nil {
+	if err := in.Trip(false); err != nil {
 		return nil, err
 	}
 	started, finish, over := make(chan struct{}), make(chan struct{}), make(chan struct{})

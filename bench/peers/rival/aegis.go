@@ -1,4 +1,4 @@
-package peers
+package rival
 
 import (
 	"github.com/go-kratos/aegis/circuitbreaker"
