@@ -100,7 +100,6 @@ func (b *Breaker) doTicket(ctx context.Context, f func(ctx context.Context) erro
 		var cancel func()
 		inner, cancel = b.probeContext(ctx)
 		defer cancel()
-		defer traceProbe(inner)()
 	}
 	returned := false
 	defer func() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/frame"
+	"github.com/atomicbreaker/breaker/contrib/breakeradvice"
 	"github.com/atomicbreaker/breaker/sim"
 )
 
@@ -62,7 +63,7 @@ succeeds says nothing about what comes after it.`,
 
 // job is the advise command with its flags.
 type job struct {
-	usage  atomicbreaker.Usage
+	usage  breakeradvice.Usage
 	config atomicbreaker.Config
 	queue  int
 }
@@ -72,7 +73,7 @@ type job struct {
 type facts struct {
 	Classic  *classicFacts           `json:"classic,omitempty"`
 	Window   *windowFacts            `json:"window,omitempty"`
-	Findings []atomicbreaker.Finding `json:"findings"`
+	Findings []breakeradvice.Finding `json:"findings"`
 }
 
 type classicFacts struct {
@@ -123,9 +124,9 @@ func (j *job) Validate() error {
 
 func (j *job) Run(_ context.Context, r *frame.Report) error {
 	r.Reproduce()
-	facts := &facts{Classic: j.classic(), Window: j.window(), Findings: j.config.Advice(j.usage)}
+	facts := &facts{Classic: j.classic(), Window: j.window(), Findings: breakeradvice.Find(j.config, j.usage)}
 	if facts.Findings == nil {
-		facts.Findings = []atomicbreaker.Finding{}
+		facts.Findings = []breakeradvice.Finding{}
 	}
 	r.Facts("advice", facts)
 	j.print(r.Console, facts)

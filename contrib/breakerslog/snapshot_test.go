@@ -1,4 +1,4 @@
-package atomicbreaker
+package breakerslog
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/clock"
 	"github.com/stretchr/testify/require"
 )
 
@@ -19,22 +21,38 @@ func TestSnapshotInALog(t *testing.T) {
 		}
 		return a
 	}}))
-	b, manual := made(t, Config{Name: "a b=\"c\"", ConsecutiveFailures: 1, Cooldown: Cooldown{Min: time.Second}})
+	manual := new(clock.Manual)
+	b, err := atomicbreaker.New(atomicbreaker.Config{
+		Name: "a b=\"c\"", ConsecutiveFailures: 1, Clock: manual,
+		Cooldown: atomicbreaker.Cooldown{Min: time.Second, Jitter: atomicbreaker.Off},
+	})
+	require.NoError(t, err)
+	report := func(o atomicbreaker.Outcome) {
+		ticket, err := b.Acquire()
+		require.NoError(t, err)
+		require.True(t, ticket.Report(o))
+	}
 	line := func() string {
 		out.Reset()
-		log.Info("", "b", b.Snapshot())
+		log.Info("", "b", Snapshot(b.Snapshot()))
 		return strings.TrimSpace(out.String())
 	}
-	calls(t, b, 3, Success)
+	for range 3 {
+		report(atomicbreaker.Success)
+	}
 	manual.Advance(2 * time.Second)
 	require.Equal(t, `b.name="a b=\"c\"" b.state=closed b.mode=auto b.in_state=2s b.reason=none b.rolling_calls=3 b.failure_rate=0 b.succeeded=3 b.failed=0`, line())
-	calls(t, b, 1, Failure)
-	refused(t, b, ErrOpen)
+	report(atomicbreaker.Failure)
+	_, err = b.Acquire()
+	require.ErrorIs(t, err, atomicbreaker.ErrOpen)
 	manual.Advance(400 * time.Millisecond)
 	require.Equal(t, `b.name="a b=\"c\"" b.state=open b.mode=auto b.in_state=400ms b.reason=streak b.retry_after=600ms b.succeeded=3 b.failed=1 b.refused_open=1 b.opened=1 b.time_open=400ms`, line())
 	manual.Advance(time.Second)
-	admitted(t, b)
+	_, err = b.Acquire()
+	require.NoError(t, err)
 	require.Equal(t, `b.name="a b=\"c\"" b.state=half-open b.mode=auto b.in_state=400ms b.reason=cooldown b.probes_in_flight=1 b.probe_window=1 b.succeeded=3 b.failed=1 b.refused_open=1 b.opened=1 b.time_open=1s`, line())
+	failed := Snapshot{Lease: atomicbreaker.LeaseInfo{Alone: true, Failed: 1, Error: "no store"}}
+	require.Contains(t, failed.LogValue().String(), "lease_held=false lease_alone=true lease_failed=1 lease_error=no store")
 	for _, s := range []Snapshot{{}, {State: 77, Mode: 77, Reason: 77}} {
 		require.NotPanics(t, func() { _ = s.LogValue() })
 	}
