@@ -32,6 +32,7 @@ const (
 // List is all mutations.
 var List = slices.Concat(
 	guarantees,
+	group,
 )
 
 // guarantees are the mutations of the breaker as a whole, by guarantee.
