@@ -265,6 +265,24 @@ func TestGuaranteesAreKept(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// TestEveryPartOfVerifyHasALine: what verify/run.sh runs is in the table of
+// claims, and the other way round.
+func TestEveryPartOfVerifyHasALine(t *testing.T) {
+	names := func(file, pattern string) []string {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var found []string
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			found = append(found, regexp.MustCompile(`\w+`).FindAllString(m[1], -1)...)
+		}
+		slices.Sort(found)
+		return slices.Compact(found)
+	}
+	parts := names("verify/run.sh", `(?m)^(\w+)\(\) \{$`)
+	require.Greater(t, len(parts), 8)
+	require.Equal(t, parts, names("verify/README.md", "(?m)^\\|.*\\| (`\\w+`(?:, `\\w+`)*) \\| [^|]+ \\|$"))
+}
+
 // What follows is the sample of the README, and below it that it does what the
 // README says.
 
