@@ -561,18 +561,29 @@ func TestGroupConfigureOfItsOwnKeyPanicsAmongMany(t *testing.T) {
 	}
 }
 
-// TestGroupConfigureMayAskDeep: as many as may be, each asking for the next.
+// TestGroupConfigureMayAskDeep: as many as may be, each asking for the next, while
+// another goroutine configures a key.
 func TestGroupConfigureMayAskDeep(t *testing.T) {
+	here, leave := make(chan struct{}), make(chan struct{})
 	var g *Group[int]
 	g, _ = newTestGroup(t, GroupConfig[int]{Configure: func(key int, c Config) Config {
-		if key < maxNested {
+		switch {
+		case key == 0:
+			close(here)
+			<-leave
+		case key < maxNested:
 			g.Get(key + 1)
 		}
 		return c
 	}})
+	var other sync.WaitGroup
+	other.Go(func() { g.Get(0) })
+	<-here
 	g.Get(1)
-	if g.Len() != maxNested {
-		t.Errorf("%d breakers, want %d", g.Len(), maxNested)
+	close(leave)
+	other.Wait()
+	if g.Len() != maxNested+1 {
+		t.Errorf("%d breakers, want %d", g.Len(), maxNested+1)
 	}
 }
 
