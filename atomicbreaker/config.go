@@ -124,14 +124,11 @@ type Config struct {
 }
 
 // settings is what a breaker keeps of its Config with the defaults filled in:
-// the fields in their order. The number of stripes, which only New needs, has
+// the fields in their order, without those that the ring is made from. The number of stripes, which only New needs, has
 // made room for what belongs to a Lease, so that nothing that calls read lies
 // elsewhere because there are Leases.
 type settings struct {
 	Name                string
-	Window              time.Duration
-	Buckets             int
-	WindowCalls         int
 	MinimumCalls        int
 	FailureRate         float64
 	ConsecutiveFailures int
@@ -151,7 +148,7 @@ type settings struct {
 
 func (c *Config) settings() settings {
 	s := settings{
-		c.Name, c.Window, c.Buckets, c.WindowCalls, c.MinimumCalls, c.FailureRate, c.ConsecutiveFailures,
+		c.Name, c.MinimumCalls, c.FailureRate, c.ConsecutiveFailures,
 		c.SlowCallDuration, c.SlowCallRate, c.ReadyToTrip, c.Cooldown, c.Recovery,
 		c.Classify, c.OnTransition, c.OnProbe, c.Clock, c.Rand, nil, c.Mode,
 	}

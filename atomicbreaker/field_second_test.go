@@ -9,6 +9,7 @@ import (
 	"time"
 
 	ab "github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakeradvice"
 )
 
 // A key with few calls opens by its streak, however far apart its failures are, and
@@ -24,8 +25,8 @@ func TestFieldFewCallsOpenByTheStreak(t *testing.T) {
 	}
 	p.is(ab.StateOpen)
 	p.story("open(streak)")
-	advice := ab.Config{}.Advice(ab.Usage{Rate: 1.0 / 30})
-	if !slices.ContainsFunc(advice, func(f ab.Finding) bool { return f.Name == "minimum-out-of-reach" }) {
+	advice := breakeradvice.Find(ab.Config{}, breakeradvice.Usage{Rate: 1.0 / 30})
+	if !slices.ContainsFunc(advice, func(f breakeradvice.Finding) bool { return f.Name == "minimum-out-of-reach" }) {
 		t.Errorf("the advice is %v, want a word on the minimum", advice)
 	}
 }

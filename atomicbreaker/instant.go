@@ -2,6 +2,9 @@ package atomicbreaker
 
 import "time"
 
+// never is an instant that the timer is not set for.
+const never time.Duration = 1<<63 - 1
+
 // Instants of a clock may lie anywhere: a clock may begin at any number, and
 // step by any amount. These two do not overflow.
 

@@ -60,9 +60,6 @@ func (b *Breaker) onTimer() {
 	}
 }
 
-// never is an instant that the timer is not set for.
-const never time.Duration = 1<<63 - 1
-
 func (b *Breaker) arm(at time.Duration) {
 	if at == never {
 		b.timer.Stop()
