@@ -45,8 +45,6 @@ type Snapshot struct {
 	Opened         uint64        `json:"opened"`       // how often the breaker has opened
 	TimeOpen       time.Duration `json:"time_open_ns"` // how long it has been open in all, this time included
 	ListenerPanics uint64        `json:"listener_panics"`
-
-	Lease LeaseInfo `json:"lease,omitzero"` // zero for a breaker without one
 }
 
 // LastProbe is the probe that was settled last, late ones left out.
@@ -94,12 +92,6 @@ func (s Snapshot) LogValue() slog.Value {
 			attrs = append(attrs, total)
 		}
 	}
-	if l := s.Lease; l != (LeaseInfo{}) {
-		attrs = append(attrs, slog.Bool("lease_held", l.Held), slog.Bool("lease_alone", l.Alone))
-		if l.Failed > 0 {
-			attrs = append(attrs, slog.Uint64("lease_failed", l.Failed), slog.String("lease_error", l.Error))
-		}
-	}
 	if s.TimeOpen > 0 {
 		attrs = append(attrs, slog.Duration("time_open", s.TimeOpen))
 	}
@@ -132,9 +124,6 @@ func (b *Breaker) Snapshot() Snapshot {
 		if b.load().generation() == w.generation() {
 			break
 		}
-	}
-	if l := b.cfg.lease; l != nil {
-		s.Lease = b.leaseInfo(l, w, s.At)
 	}
 	if w.phase() == phaseHalfOpen {
 		s.ProbesInFlight, s.ProbeWindow = w.inFlight(), w.window()
@@ -205,7 +194,7 @@ func (b *Breaker) shown(w word) Counts {
 }
 
 // RetryAfter returns how long the breaker will go on refusing every call: what
-// is left of the cooldown, or after it until its Lease is asked again, at
+// is left of the cooldown, or after it until BeforeProbe is asked again, at
 // least 1 ms, while it is open. It is 0 otherwise, and while it is forced open,
 // because nobody knows.
 func (b *Breaker) RetryAfter() time.Duration {
@@ -222,8 +211,8 @@ func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {
 		return 0
 	}
 	end, _ := b.cooldownEnd(w)
-	if l := b.cfg.lease; l != nil && now >= end {
-		end = time.Duration(l.retry.Load())
+	if h := b.cfg.hold; h != nil && now >= end {
+		end = time.Duration(h.until.Load())
 	}
 	return max(end-now, time.Millisecond)
 }

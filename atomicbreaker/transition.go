@@ -191,9 +191,6 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 	if why == ReasonProbeTimeout {
 		b.abandoned.Add(uint64(w.inFlight()))
 	}
-	if l := b.cfg.lease; l != nil && from == StateHalfOpen {
-		l.noteEnd(w.generation(), why)
-	}
 	b.kick()
 	if from != to && trace.IsEnabled() {
 		b.traceEvent(from.String() + " to " + to.String() + ": " + why.String())

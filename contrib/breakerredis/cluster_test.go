@@ -45,7 +45,7 @@ func TestCluster(t *testing.T) {
 	a.Trip()
 	b.Trip()
 	probe(t, a, atomicbreaker.Success)
-	require.Empty(t, a.Snapshot().Lease.Error)
+	require.Empty(t, statusOf(a).Error)
 	eventually(t, 5*time.Second, "the other hears of it", func() bool { return b.State() == atomicbreaker.StateHalfOpen })
 
 	got, err := one.acquire(ctx, keysOf("p", "q"))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -105,7 +106,7 @@ func TestRedisFaults(t *testing.T) {
 			again := func() {
 				eventually(t, 10*time.Second, "a lease", func() bool {
 					halfOpenAfterTrip(t, b)
-					return b.Snapshot().Lease.Held
+					return statusOf(b).Held
 				})
 			}
 			again()
@@ -113,11 +114,11 @@ func TestRedisFaults(t *testing.T) {
 			var took []time.Duration
 			for range 11 {
 				took = append(took, halfOpenAfterTrip(t, b))
-				require.True(t, b.Snapshot().Lease.Alone)
-				require.Equal(t, atomicbreaker.ReasonLeaseFailed, b.Snapshot().Reason)
+				require.True(t, statusOf(b).Alone)
+				require.Equal(t, atomicbreaker.ReasonCooldown, b.Snapshot().Reason)
 			}
 			slices.Sort(took)
-			t.Logf("half-open %v after the cooldown, at most %v: %s", took[5], took[10], b.Snapshot().Lease.Error)
+			t.Logf("half-open %v after the cooldown, at most %v: %s", took[5], took[10], statusOf(b).Error)
 			require.Less(t, took[5], 10*time.Millisecond+20*time.Millisecond, "a busy machine's timers are late; the Lease is given 5 ms")
 			fault.mend(t, s, p, admin)
 			again()
@@ -170,7 +171,7 @@ func TestFlushedRedis(t *testing.T) {
 	require.False(t, mine)
 
 	// The first's verdict is stale: nobody is told.
-	require.NoError(t, one.tell(ctx, k, "x", atomicbreaker.LeaseNews{Token: first.token, Verdict: atomicbreaker.LeaseRecovered}))
+	require.NoError(t, one.tell(ctx, k, "x", breakerlease.News{Token: first.token, Verdict: breakerlease.Recovered}))
 	require.Zero(t, admin.Exists(ctx, k.verdict).Val())
 	require.Equal(t, int64(1), admin.Exists(ctx, k.lease).Val(), "nor is the other's lease released")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -65,37 +66,37 @@ func New(o Options) (*Fleet, error) {
 // New makes a breaker that takes part in the fleet under its Name, which must
 // not be empty. Breakers of one name, in all processes, have one lease.
 func (f *Fleet) New(c atomicbreaker.Config) (*atomicbreaker.Breaker, error) {
-	c, err := f.Config(c)
+	t, err := f.teamOf(c)
 	if err != nil {
 		return nil, err
 	}
-	b, err := atomicbreaker.New(c)
+	b, err := breakerlease.New(c, &lease{f, t}, f.leaseOptions())
 	if err == nil {
-		f.team(c.Name).join(b)
+		t.join(b)
 	}
 	return b, err
 }
 
-// Config returns c with what makes a breaker take part in the fleet, for those
-// that are made elsewhere, such as by a Group. Such a breaker hears of the
-// others from its first question on; one that Fleet.New has made hears of
-// them at once. It fails if the Name is empty, or if there is a Lease already.
+// Config returns c with what makes one breaker take part in the fleet, for those
+// that are made elsewhere, such as by a Group; see breakerlease.Join. Such a
+// breaker hears of the others from its first question on; one that Fleet.New
+// has made hears of them at once. It fails if the Name is empty.
 func (f *Fleet) Config(c atomicbreaker.Config) (atomicbreaker.Config, error) {
-	if c.Name == "" {
-		return c, errors.New("breakerredis: Config.Name is empty, want the name that the fleet knows the dependency by")
+	t, err := f.teamOf(c)
+	if err != nil {
+		return c, err
 	}
-	if c.Lease != nil {
-		return c, errors.New("breakerredis: Config.Lease is set, want nil: it is the Fleet's")
-	}
-	c.Lease = &lease{fleet: f, team: f.team(c.Name)}
-	if c.LeaseTimeout == 0 {
-		c.LeaseTimeout = f.timeout
-	}
-	if f.options.WarnFailures > 0 {
-		c.OnTransition = atomicbreaker.Transitions(c.OnTransition, f.publishTrip)
-	}
-	return c, nil
+	return breakerlease.Join(c, &lease{f, t}, f.leaseOptions())
 }
+
+func (f *Fleet) teamOf(c atomicbreaker.Config) (*team, error) {
+	if c.Name == "" {
+		return nil, errors.New("breakerredis: Config.Name is empty, want the name that the fleet knows the dependency by")
+	}
+	return f.team(c.Name), nil
+}
+
+func (f *Fleet) leaseOptions() breakerlease.Options { return breakerlease.Options{Timeout: f.timeout} }
 
 // Close ends what the Fleet has begun, leases included, and waits for it.
 // Breakers stay what they are, each for itself. The client is not closed.

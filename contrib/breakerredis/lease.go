@@ -6,6 +6,7 @@ import (
 	"weak"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 )
 
 // lease is the Lease of the breakers of one name.
@@ -18,31 +19,34 @@ type lease struct {
 func (l *lease) Go(f func()) { go f() }
 
 // Ask asks Redis for the lease.
-func (l *lease) Ask(ctx context.Context, b *atomicbreaker.Breaker) (atomicbreaker.LeaseAnswer, error) {
+func (l *lease) Ask(ctx context.Context, q breakerlease.Question) (breakerlease.Answer, error) {
 	f := l.fleet
 	if f.ctx.Err() != nil {
-		return atomicbreaker.LeaseAnswer{}, errClosed
+		return breakerlease.Answer{}, errClosed
 	}
-	l.team.join(b)
+	l.team.join(q.Breaker)
 	got, err := f.acquire(ctx, l.team.keys)
 	f.log.note(err)
 	switch {
 	case err != nil:
-		return atomicbreaker.LeaseAnswer{}, err
+		return breakerlease.Answer{}, err
 	case got.token == 0:
 		// It may have been published while this process was not listening.
 		if m, ok := verdictOf(got.verdict); ok {
 			f.act(l.team, m)
 		}
-		return atomicbreaker.LeaseAnswer{Wait: got.wait}, nil
+		return breakerlease.Answer{Token: got.owner, Wait: got.wait}, nil
 	}
-	held := weak.Make(b)
+	held := weak.Make(q.Breaker)
 	f.start(func() { l.keep(held, got.token) })
-	return atomicbreaker.LeaseAnswer{Granted: true, Token: got.token}, nil
+	return breakerlease.Answer{Granted: true, Token: got.token}, nil
 }
 
 // Tell ends a lease, or lets it run out, and publishes what was found out.
-func (l *lease) Tell(ctx context.Context, n atomicbreaker.LeaseNews) error {
+func (l *lease) Tell(ctx context.Context, n breakerlease.News) error {
+	if n.Alone {
+		return nil
+	}
 	err := l.fleet.tell(ctx, l.team.keys, l.team.name, n)
 	l.fleet.log.note(err)
 	if err == nil {
@@ -72,7 +76,8 @@ func (l *lease) keep(held weak.Pointer[atomicbreaker.Breaker], token uint64) {
 			l.release(token)
 			return
 		}
-		if s := b.Snapshot(); s.Lease.Held && !s.Unprobed {
+		s := b.Snapshot()
+		if status, _ := breakerlease.StatusOf(b, s); status.Held && !s.Unprobed {
 			asked := time.Now()
 			ctx, cancel := context.WithTimeout(f.ctx, f.timeout)
 			mine, err := f.renew(ctx, l.team.keys, token)
@@ -95,5 +100,5 @@ func (l *lease) keep(held weak.Pointer[atomicbreaker.Breaker], token uint64) {
 func (l *lease) release(token uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.fleet.timeout)
 	defer cancel()
-	_ = l.fleet.tell(ctx, l.team.keys, l.team.name, atomicbreaker.LeaseNews{Token: token})
+	_ = l.fleet.tell(ctx, l.team.keys, l.team.name, breakerlease.News{Token: token})
 }

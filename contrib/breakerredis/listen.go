@@ -12,20 +12,19 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 	"github.com/redis/go-redis/v9"
 )
 
-// message is what members of a fleet tell each other: a verdict, or a trip.
+// message is what members of a fleet tell each other: a verdict.
 type message struct {
 	from    string
-	token   uint64 // 0 for a trip
-	verdict string // of a lease, or trip
+	token   uint64
+	verdict string
 	name    string
 
 	teller *atomicbreaker.Breaker // not sent: it knows already
 }
-
-const tripped = "trip"
 
 // String is the form on the wire: 1 from token verdict name, by spaces.
 func (m message) String() string {
@@ -52,7 +51,7 @@ func verdictOf(text string) (m message, ok bool) {
 // order puts verdicts in order: by token and, of one lease, as they are given.
 // 0 is no verdict.
 func (m message) order() uint64 {
-	for v := atomicbreaker.LeaseAnswered; v <= atomicbreaker.LeaseReopened; v++ {
+	for v := breakerlease.Answered; v <= breakerlease.Reopened; v++ {
 		if m.verdict == v.String() {
 			return 4*m.token + uint64(v)
 		}
@@ -63,12 +62,6 @@ func (m message) order() uint64 {
 // act does what a message says to the breakers of its name. A verdict is a hint: it
 // makes nobody closed. One that is not newer than the last is ignored.
 func (f *Fleet) act(t *team, m message) {
-	if m.verdict == tripped {
-		if f.options.WarnFailures > 0 {
-			t.each(func(b *atomicbreaker.Breaker) { b.Warn(f.options.WarnFailures, f.options.WarnFor) })
-		}
-		return
-	}
 	order := m.order()
 	for {
 		heard := t.heard.Load()
@@ -79,7 +72,7 @@ func (f *Fleet) act(t *team, m message) {
 			break
 		}
 	}
-	good := m.verdict != atomicbreaker.LeaseReopened.String()
+	good := m.verdict != breakerlease.Reopened.String()
 	t.each(func(b *atomicbreaker.Breaker) {
 		switch {
 		case b == m.teller:
@@ -91,20 +84,6 @@ func (f *Fleet) act(t *team, m message) {
 				b.Trip()
 			}
 		}
-	})
-}
-
-// publishTrip warns the others of a trip; of one that nobody commanded.
-func (f *Fleet) publishTrip(t atomicbreaker.Transition) {
-	if t.From != atomicbreaker.StateClosed || t.To != atomicbreaker.StateOpen ||
-		t.Reason == atomicbreaker.ReasonTripCalled || t.Reason == atomicbreaker.ReasonSetModeCalled {
-		return
-	}
-	f.start(func() {
-		ctx, cancel := context.WithTimeout(f.ctx, f.timeout)
-		defer cancel()
-		m := message{from: f.id, verdict: tripped, name: t.Name}
-		f.log.note(f.client.Publish(ctx, f.channel, m.String()).Err())
 	})
 }
 

@@ -39,16 +39,8 @@ type Options struct {
 	// failures of their own.
 	OpenWithOthers bool
 
-	// WarnFailures, 1 to 1 000 000, is the streak at which breakers of this
-	// process trip for WarnFor after another's trip, where that is lower
-	// than their own. With it, trips are published. Default: 0, no warnings.
-	WarnFailures int
-
-	// WarnFor is how long a warning lasts, 1 ms to 24 h. Default: 10 s.
-	WarnFor time.Duration
-
 	// Logger is told when Redis fails, at most every LogEvery, and when it is
-	// back. Default: nobody; each breaker's Snapshot has its last failure.
+	// back. Default: nobody; breakerlease.StatusOf tells each breaker's last failure.
 	Logger *slog.Logger
 
 	// LogEvery is 1 s to 24 h. Default: 1 minute.
@@ -60,7 +52,7 @@ func (o *Options) fill() {
 		o.Prefix = "circuitbreaker"
 	}
 	for field, otherwise := range map[*time.Duration]time.Duration{
-		&o.TTL: 100 * time.Millisecond, &o.Timeout: 5 * time.Millisecond, &o.WarnFor: 10 * time.Second, &o.LogEvery: time.Minute,
+		&o.TTL: 100 * time.Millisecond, &o.Timeout: 5 * time.Millisecond, &o.LogEvery: time.Minute,
 	} {
 		if *field == 0 {
 			*field = otherwise
@@ -89,11 +81,7 @@ func (o *Options) validate() error {
 	}
 	span("TTL", o.TTL, 10*time.Millisecond, time.Hour)
 	span("Timeout", o.Timeout, time.Millisecond, time.Second)
-	span("WarnFor", o.WarnFor, time.Millisecond, 24*time.Hour)
 	span("LogEvery", o.LogEvery, time.Second, 24*time.Hour)
-	if o.WarnFailures < 0 || o.WarnFailures > 1_000_000 {
-		add("WarnFailures is %d, want 0 to 1000000", o.WarnFailures)
-	}
 	return errors.Join(faults...)
 }
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -25,7 +25,7 @@ func keysOf(prefix, name string) keys {
 }
 
 // acquireScript grants the lease if it is free. It returns the token, or 0, how
-// long to wait and what the breaker that has the lease has found out so far. A token is the server's time in
+// long to wait, what the breaker that has the lease has found out so far and its token. A token is the server's time in
 // microseconds, or more if that is not higher than the last one: so tokens go
 // on growing when all keys are lost. They stay exact in Lua's numbers until
 // the year 2255.
@@ -36,9 +36,9 @@ if left == -1 then
 end
 if left >= 0 then
   local verdict = redis.call('GET', KEYS[3]) or ''
-  local owner = redis.call('GET', KEYS[1]) .. ' '
-  if string.sub(verdict, 1, #owner) ~= owner then verdict = '' end
-  return {'0', math.max(left, 1), verdict}
+  local owner = redis.call('GET', KEYS[1])
+  if string.sub(verdict, 1, #owner + 1) ~= owner .. ' ' then verdict = '' end
+  return {'0', math.max(left, 1), verdict, owner}
 end
 local time = redis.call('TIME')
 local token = time[1] * 1000000 + time[2]
@@ -47,7 +47,7 @@ if token <= last then token = last + 1 end
 token = string.format('%.0f', token)
 redis.call('SET', KEYS[2], token, 'PX', 86400000)
 redis.call('SET', KEYS[1], token, 'PX', ARGV[1])
-return {token, 0, ''}
+return {token, 0, '', token}
 `)
 
 // renewScript prolongs the lease of a token, and returns 0 if it is lost.
@@ -77,6 +77,7 @@ return 1
 // acquired is what acquireScript returns.
 type acquired struct {
 	token   uint64 // 0: not granted
+	owner   uint64 // the token of the lease that is out; 0: it is no number
 	wait    time.Duration
 	verdict string
 }
@@ -86,13 +87,15 @@ func (f *Fleet) acquire(ctx context.Context, k keys) (acquired, error) {
 	if err != nil {
 		return acquired{}, err
 	}
-	if len(reply) == 3 {
+	if len(reply) == 4 {
 		token, isText := reply[0].(string)
 		wait, isNumber := reply[1].(int64)
 		verdict, isVerdict := reply[2].(string)
+		out, isOwner := reply[3].(string)
 		n, err := strconv.ParseUint(token, 10, 64)
-		if isText && isNumber && isVerdict && err == nil {
-			return acquired{n, time.Duration(wait) * time.Millisecond, verdict}, nil
+		if isText && isNumber && isVerdict && isOwner && err == nil {
+			owner, _ := strconv.ParseUint(out, 10, 64)
+			return acquired{n, owner, time.Duration(wait) * time.Millisecond, verdict}, nil
 		}
 	}
 	return acquired{}, fmt.Errorf("breakerredis: Redis answered %v", reply)
@@ -103,7 +106,7 @@ func (f *Fleet) renew(ctx context.Context, k keys, token uint64) (bool, error) {
 	return n == 1, err
 }
 
-func (f *Fleet) tell(ctx context.Context, k keys, name string, n atomicbreaker.LeaseNews) error {
+func (f *Fleet) tell(ctx context.Context, k keys, name string, n breakerlease.News) error {
 	m := message{from: f.id, token: n.Token, verdict: n.Verdict.String(), name: name}
 	return tellScript.Run(ctx, f.client, []string{k.lease, k.fence, k.verdict},
 		n.Token, m.verdict, milliseconds(n.Cooldown/fleetCooldown), f.channel, m.String()).Err()

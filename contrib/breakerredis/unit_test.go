@@ -12,6 +12,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
@@ -41,7 +42,7 @@ func TestLeaseIsOneAtATime(t *testing.T) {
 
 	second, err := f.acquire(ctx, k)
 	require.NoError(t, err)
-	require.Equal(t, acquired{wait: time.Second}, second)
+	require.Equal(t, acquired{wait: time.Second, owner: first.token}, second)
 
 	m.FastForward(900 * time.Millisecond)
 	mine, err := f.renew(ctx, k, first.token)
@@ -53,7 +54,7 @@ func TestLeaseIsOneAtATime(t *testing.T) {
 	require.False(t, mine, "another's lease")
 	second, err = f.acquire(ctx, k)
 	require.NoError(t, err)
-	require.Equal(t, acquired{wait: 100 * time.Millisecond}, second, "renewed once, and not by the wrong token")
+	require.Equal(t, acquired{wait: 100 * time.Millisecond, owner: first.token}, second, "renewed once, and not by the wrong token")
 
 	m.FastForward(100 * time.Millisecond)
 	second, err = f.acquire(ctx, k)
@@ -83,15 +84,15 @@ func TestTokensGrowWhateverTheClockDoes(t *testing.T) {
 }
 
 func TestHowALeaseEnds(t *testing.T) {
-	for verdict, x := range map[atomicbreaker.LeaseVerdict]struct {
+	for verdict, x := range map[breakerlease.Verdict]struct {
 		cooldown time.Duration
 		left     time.Duration
 		told     bool
 	}{
-		atomicbreaker.LeaseUnused:    {0, 0, false},
-		atomicbreaker.LeaseRecovered: {0, 0, true},
-		atomicbreaker.LeaseAnswered:  {0, time.Second, true},
-		atomicbreaker.LeaseReopened:  {5 * time.Second, time.Second, true}, // a tenth is shorter than what is left
+		breakerlease.Unused:    {0, 0, false},
+		breakerlease.Recovered: {0, 0, true},
+		breakerlease.Answered:  {0, time.Second, true},
+		breakerlease.Reopened:  {5 * time.Second, time.Second, true}, // a tenth is shorter than what is left
 	} {
 		t.Run(verdict.String(), func(t *testing.T) {
 			m := miniredis.RunT(t)
@@ -100,7 +101,7 @@ func TestHowALeaseEnds(t *testing.T) {
 			ctx := context.Background()
 			got, err := f.acquire(ctx, k)
 			require.NoError(t, err)
-			n := atomicbreaker.LeaseNews{Token: got.token, Verdict: verdict, Cooldown: x.cooldown}
+			n := breakerlease.News{Token: got.token, Verdict: verdict, Cooldown: x.cooldown}
 			require.NoError(t, f.tell(ctx, k, "x", n))
 			require.Equal(t, x.left, m.TTL(k.lease))
 			require.Equal(t, x.told, m.Exists(k.verdict))
@@ -117,7 +118,7 @@ func TestHowALeaseEnds(t *testing.T) {
 		k := f.team("x").keys
 		got, err := f.acquire(context.Background(), k)
 		require.NoError(t, err)
-		n := atomicbreaker.LeaseNews{Token: got.token, Verdict: atomicbreaker.LeaseReopened, Cooldown: time.Minute}
+		n := breakerlease.News{Token: got.token, Verdict: breakerlease.Reopened, Cooldown: time.Minute}
 		require.NoError(t, f.tell(context.Background(), k, "x", n))
 		require.Equal(t, 6*time.Second, m.TTL(k.lease))
 	})
@@ -156,7 +157,7 @@ func pair(t *testing.T, o Options) (m *miniredis.Miniredis, one, other *atomicbr
 
 func probe(t *testing.T, b *atomicbreaker.Breaker, o atomicbreaker.Outcome) {
 	t.Helper()
-	eventually(t, 5*time.Second, "a lease", func() bool { s := b.Snapshot(); return s.Lease.Held })
+	eventually(t, 5*time.Second, "a lease", func() bool { return statusOf(b).Held })
 	ticket, err := b.Acquire()
 	require.NoError(t, err)
 	require.True(t, ticket.Report(o))
@@ -171,7 +172,7 @@ func TestOthersActOnAVerdict(t *testing.T) {
 	eventually(t, 5*time.Second, "the other is half-open", func() bool { return other.State() == atomicbreaker.StateHalfOpen })
 	require.Equal(t, atomicbreaker.ReasonEndCooldownCalled, other.Snapshot().Reason)
 	require.Equal(t, 1, other.Snapshot().ProbeWindow)
-	require.False(t, other.Snapshot().Lease.Held)
+	require.False(t, statusOf(other).Held)
 	eventually(t, 5*time.Second, "one closes", func() bool { return one.State() == atomicbreaker.StateClosed })
 	require.Equal(t, atomicbreaker.StateHalfOpen, other.State(), "evidence of its own decides")
 }
@@ -196,38 +197,6 @@ func TestOthersOpenEarlyOnlyIfConfigured(t *testing.T) {
 			require.Zero(t, other.Snapshot().Opened)
 		}
 	}
-}
-
-func TestTripsWarnTheOthersOnlyIfConfigured(t *testing.T) {
-	fail := func(b *atomicbreaker.Breaker, n int) {
-		for range n {
-			ticket, err := b.Acquire()
-			require.NoError(t, err)
-			ticket.Report(atomicbreaker.Failure)
-		}
-	}
-	t.Run("off", func(t *testing.T) {
-		_, one, other := pair(t, Options{})
-		fail(one, 3)
-		probe(t, one, atomicbreaker.Success) // heard after what the trip would have sent
-		fail(other, 2)
-		require.Equal(t, atomicbreaker.StateClosed, other.State())
-	})
-	t.Run("on", func(t *testing.T) {
-		_, one, other := pair(t, Options{WarnFailures: 1})
-		fail(one, 3)
-		eventually(t, 5*time.Second, "the other trips early", func() bool {
-			ticket, err := other.Acquire()
-			if err == nil {
-				ticket.Report(atomicbreaker.Success) // else a streak of its own
-				ticket, err = other.Acquire()
-			}
-			if err == nil {
-				ticket.Report(atomicbreaker.Failure)
-			}
-			return other.State() == atomicbreaker.StateOpen
-		})
-	})
 }
 
 func TestStaleVerdictsAreIgnored(t *testing.T) {
@@ -275,7 +244,7 @@ func TestVerdictIsToldWithARefusal(t *testing.T) {
 	k := f.team("x").keys
 	held, err := f.acquire(ctx, k)
 	require.NoError(t, err)
-	require.NoError(t, f.tell(ctx, k, "x", atomicbreaker.LeaseNews{Token: held.token, Verdict: atomicbreaker.LeaseAnswered}))
+	require.NoError(t, f.tell(ctx, k, "x", breakerlease.News{Token: held.token, Verdict: breakerlease.Answered}))
 
 	late := small(t, m, Options{TTL: time.Minute})
 	c := quick("x")
@@ -290,7 +259,6 @@ func TestVerdictIsToldWithARefusal(t *testing.T) {
 func TestMessages(t *testing.T) {
 	for _, m := range []message{
 		{from: "A", token: 1 << 60, verdict: "answered", name: "a b {} ü"},
-		{from: "A", verdict: tripped, name: "x"},
 	} {
 		got, ok := parse(m.String())
 		require.True(t, ok)
@@ -316,7 +284,7 @@ func TestLeasesOfTheIdleAndTheGone(t *testing.T) {
 	require.NoError(t, err)
 	b.Trip()
 	k := f.team("x").keys
-	eventually(t, 5*time.Second, "a lease", func() bool { return b.Snapshot().Lease.Held })
+	eventually(t, 5*time.Second, "a lease", func() bool { return statusOf(b).Held })
 	token, err := m.Get(k.lease)
 	require.NoError(t, err)
 	m.SetTTL(k.lease, time.Hour) // its clock stands still: renewals would set 30 ms
@@ -328,7 +296,7 @@ func TestLeasesOfTheIdleAndTheGone(t *testing.T) {
 	b.Reset()
 	eventually(t, 5*time.Second, "given back", func() bool { return !m.Exists(k.lease) })
 	b.Trip()
-	eventually(t, 5*time.Second, "a lease", func() bool { return b.Snapshot().Lease.Held })
+	eventually(t, 5*time.Second, "a lease", func() bool { return statusOf(b).Held })
 	_, err = b.Acquire()
 	require.NoError(t, err)
 	m.SetTTL(k.lease, time.Hour)
@@ -338,13 +306,13 @@ func TestLeasesOfTheIdleAndTheGone(t *testing.T) {
 	require.NotEqual(t, token, now)
 	f.Close()
 	require.False(t, m.Exists(k.lease))
-	_, err = (&lease{fleet: f, team: f.team("x")}).Ask(context.Background(), b)
+	_, err = (&lease{fleet: f, team: f.team("x")}).Ask(context.Background(), breakerlease.Question{Breaker: b})
 	require.ErrorIs(t, err, errClosed)
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := New(Options{Prefix: "a{b", TTL: 1, Timeout: time.Hour, WarnFailures: -1, WarnFor: 1, LogEvery: 1})
-	for _, want := range []string{"Client is nil", `Prefix is "a{b"`, "TTL is 1ns, want 10ms to 1h0m0s", "Timeout is 1h0m0s", "WarnFailures is -1", "WarnFor is 1ns", "LogEvery is 1ns"} {
+	_, err := New(Options{Prefix: "a{b", TTL: 1, Timeout: time.Hour, LogEvery: 1})
+	for _, want := range []string{"Client is nil", `Prefix is "a{b"`, "TTL is 1ns, want 10ms to 1h0m0s", "Timeout is 1h0m0s", "LogEvery is 1ns"} {
 		require.ErrorContains(t, err, want)
 	}
 	slow := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
@@ -357,10 +325,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	require.ErrorContains(t, err, "Name is empty")
 	_, err = f.New(atomicbreaker.Config{Name: "x", Window: -1})
 	require.ErrorContains(t, err, "Config.Window")
-	c, err := f.Config(atomicbreaker.Config{Name: "x"})
-	require.NoError(t, err)
-	_, err = f.Config(c)
-	require.ErrorContains(t, err, "Lease is set")
+	_, err = f.Config(atomicbreaker.Config{})
+	require.ErrorContains(t, err, "Name is empty")
 }
 
 // One record a minute, however much fails, and one when it is over.
