@@ -89,12 +89,12 @@ func (s *leaseStore) Ask(_ context.Context, q breakerlease.Question) (breakerlea
 	}
 	now := s.clock.Now()
 	if s.owner != nil && now < s.until {
-		return breakerlease.Answer{Token: s.token, Wait: s.until - now}, nil
+		return breakerlease.Answer{Token: breakerlease.Token{Number: s.token}, Wait: s.until - now}, nil
 	}
 	s.token++
 	s.owner, s.until, s.renewed = q.Breaker, now+s.TTL, true
 	s.renewLater(s.token)
-	return breakerlease.Answer{Granted: true, Token: s.token}, nil
+	return breakerlease.Answer{Granted: true, Token: breakerlease.Token{Number: s.token}}, nil
 }
 
 // renewLater renews a lease for as long as its owner is half-open and has sent
@@ -123,7 +123,7 @@ func (s *leaseStore) Tell(_ context.Context, n breakerlease.News) error {
 	if s.fails() {
 		return errNoStore
 	}
-	if n.Token == s.token && !n.Alone {
+	if n.Token.Number == s.token && !n.Alone {
 		switch n.Verdict {
 		case breakerlease.Reopened:
 			s.renewed = false
@@ -136,7 +136,7 @@ func (s *leaseStore) Tell(_ context.Context, n breakerlease.News) error {
 		return nil
 	}
 	good := n.Verdict == breakerlease.Answered || n.Verdict == breakerlease.Recovered
-	order := 4*n.Token + uint64(n.Verdict)
+	order := 4*n.Token.Number + uint64(n.Verdict)
 	if !good || !n.Alone && order <= s.heard {
 		return nil
 	}

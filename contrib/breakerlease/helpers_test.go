@@ -52,7 +52,7 @@ func (l *fakeLease) grant(context.Context) (Answer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tokens++
-	return Answer{Granted: true, Token: l.tokens}, nil
+	return Answer{Granted: true, Token: Token{Number: l.tokens}}, nil
 }
 
 func (l *fakeLease) Tell(ctx context.Context, n News) error {
@@ -75,7 +75,9 @@ func (l *fakeLease) told() []News {
 func refuse(wait time.Duration) answering { return refuseFor(1, wait) }
 
 func refuseFor(token uint64, wait time.Duration) answering {
-	return func(context.Context) (Answer, error) { return Answer{Token: token, Wait: wait, Holder: "another"}, nil }
+	return func(context.Context) (Answer, error) {
+		return Answer{Token: Token{Number: token}, Wait: wait, Holder: "another"}, nil
+	}
 }
 
 var errStore = errors.New("the store is away")

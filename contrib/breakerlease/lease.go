@@ -44,10 +44,9 @@ type Question struct {
 type Answer struct {
 	Granted bool
 
-	// Token is the number of the lease: of the one that is granted, or of the
-	// one that is out. A lease that is granted has a higher one than every lease granted
-	// before it under the same name. 0 in a refusal means unknown.
-	Token uint64
+	// Token names the lease that is granted, or the one that is out; the zero
+	// Token in a refusal means unknown. No two leases of a name have the same.
+	Token Token
 
 	// Wait is after how long to ask again if the lease was not granted; the
 	// breaker's jitter is added. It is kept between 1 ms and Cooldown.Max; 0
@@ -81,7 +80,7 @@ func (v Verdict) String() string {
 // News tells a [Lease] what became of a grant, or of a breaker that probed alone.
 type News struct {
 	Breaker  *atomicbreaker.Breaker // nil if it is gone
-	Token    uint64                 // of the lease; 0 of a breaker that probed alone
+	Token    Token                  // of the lease; zero of a breaker that probed alone
 	Alone    bool                   // it had no lease; then Verdict is Answered or Recovered
 	Verdict  Verdict
 	Cooldown time.Duration // of Reopened: how long the breaker now stays open

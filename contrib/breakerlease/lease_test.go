@@ -31,7 +31,7 @@ func TestGrantedLeaseMakesHalfOpen(t *testing.T) {
 	require.Equal(t, Status{Held: true, Granted: 1}, status(t, b))
 
 	recoverBy(t, b, manual)
-	require.Equal(t, []News{{Token: 1, Verdict: Answered}, {Token: 1, Verdict: Recovered}}, l.told())
+	require.Equal(t, []News{{Token: Token{Number: 1}, Verdict: Answered}, {Token: Token{Number: 1}, Verdict: Recovered}}, l.told())
 	require.Equal(t, Status{Granted: 1}, status(t, b))
 }
 
@@ -184,7 +184,7 @@ func TestLateGrantIsGivenBack(t *testing.T) {
 	<-done
 	<-done
 	manual.Advance(time.Second)
-	require.Equal(t, []News{{Token: 1, Verdict: Unused}}, l.told())
+	require.Equal(t, []News{{Token: Token{Number: 1}, Verdict: Unused}}, l.told())
 	require.Equal(t, generation, b.Snapshot().Generation)
 	require.False(t, status(t, b).Held)
 }
@@ -217,7 +217,7 @@ func TestGrantIsFencedByTheGeneration(t *testing.T) {
 			require.Equal(t, x.want, b.State())
 			require.Equal(t, generation, b.Snapshot().Generation)
 			require.False(t, status(t, b).Held)
-			require.Equal(t, []News{{Token: 1}}, l.told())
+			require.Equal(t, []News{{Token: Token{Number: 1}}}, l.told())
 			require.Zero(t, status(t, b).Granted)
 			if s := b.Snapshot(); x.want == open && s.Mode == atomicbreaker.Auto {
 				require.Greater(t, b.RetryAfter(), 400*time.Millisecond, "the new cooldown lasts")
@@ -243,26 +243,26 @@ func TestEveryEndOfALeaseIsTold(t *testing.T) {
 		want []News
 	}{
 		"failed": {func(t *testing.T, b *atomicbreaker.Breaker, _ *clock.Manual) { settle(t, b, 1, failure) },
-			[]News{{Token: 1, Verdict: Reopened, Cooldown: cooldown}}},
+			[]News{{Token: Token{Number: 1}, Verdict: Reopened, Cooldown: cooldown}}},
 		"silent": {func(t *testing.T, b *atomicbreaker.Breaker, manual *clock.Manual) {
 			_, err := b.Acquire()
 			require.NoError(t, err)
 			manual.Advance(30 * time.Second)
-		}, []News{{Token: 1, Verdict: Reopened, Cooldown: 3812500 * time.Microsecond}}},
-		"reset":   {func(_ *testing.T, b *atomicbreaker.Breaker, _ *clock.Manual) { b.Reset() }, []News{{Token: 1}}},
-		"tripped": {func(_ *testing.T, b *atomicbreaker.Breaker, _ *clock.Manual) { b.Trip() }, []News{{Token: 1}}},
+		}, []News{{Token: Token{Number: 1}, Verdict: Reopened, Cooldown: 3812500 * time.Microsecond}}},
+		"reset":   {func(_ *testing.T, b *atomicbreaker.Breaker, _ *clock.Manual) { b.Reset() }, []News{{Token: Token{Number: 1}}}},
+		"tripped": {func(_ *testing.T, b *atomicbreaker.Breaker, _ *clock.Manual) { b.Trip() }, []News{{Token: Token{Number: 1}}}},
 		"forced": {func(_ *testing.T, b *atomicbreaker.Breaker, _ *clock.Manual) { b.SetMode(atomicbreaker.ForcedOpen) },
-			[]News{{Token: 1}}},
+			[]News{{Token: Token{Number: 1}}}},
 		"answered, then forced": {func(t *testing.T, b *atomicbreaker.Breaker, _ *clock.Manual) {
 			settle(t, b, 3, success)
 			b.SetMode(atomicbreaker.ForcedClosed)
-		}, []News{{Token: 1, Verdict: Answered}, {Token: 1}}},
+		}, []News{{Token: Token{Number: 1}, Verdict: Answered}, {Token: Token{Number: 1}}}},
 		"overtaken twice": {func(_ *testing.T, b *atomicbreaker.Breaker, _ *clock.Manual) {
 			b.Reset()
 			b.SetMode(atomicbreaker.ForcedOpen)
 			b.SetMode(atomicbreaker.Auto)
 			b.Reset()
-		}, []News{{Token: 1}}},
+		}, []News{{Token: Token{Number: 1}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := new(fakeLease)

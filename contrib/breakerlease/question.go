@@ -21,7 +21,7 @@ type question struct {
 
 	// Of a refusal, written before the state.
 	retry time.Duration // the next question
-	token uint64        // the lease that is out
+	token Token         // the lease that is out
 	stuck time.Duration // since when that one is in the way
 }
 
@@ -125,7 +125,7 @@ func (s *seat) askOnce(ctx context.Context, q Question) (a Answer, err error) {
 }
 
 // grant makes the breaker half-open under a lease, or gives that back.
-func (s *seat) grant(b *atomicbreaker.Breaker, q *question, token uint64) {
+func (s *seat) grant(b *atomicbreaker.Breaker, q *question, token Token) {
 	if !q.state.CompareAndSwap(asking, granted) {
 		s.tell(News{Token: token})
 		return
@@ -153,8 +153,8 @@ func (s *seat) refuse(q, last *question, c atomicbreaker.Cooldown, a Answer) {
 	}
 	now := s.clock.Now()
 	q.retry, q.token, q.stuck = now+wait, last.token, last.stuck
-	if a.Token != 0 && a.Token != last.token {
-		if q.token = a.Token; last.token != 0 {
+	if a.Token != (Token{}) && a.Token != last.token {
+		if q.token = a.Token; last.token != (Token{}) {
 			q.stuck = now // the fleet goes on
 		}
 	}

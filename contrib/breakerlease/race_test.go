@@ -67,7 +67,7 @@ func TestEveryGrantEndsOnce(t *testing.T) {
 		b.Reset()
 		manual.Advance(0)
 		l.run()
-		answered, ended := map[uint64]int{}, map[uint64]int{}
+		answered, ended := map[Token]int{}, map[Token]int{}
 		for _, n := range l.told() {
 			switch {
 			case n.Alone:
@@ -86,7 +86,7 @@ func TestEveryGrantEndsOnce(t *testing.T) {
 		require.Len(t, ended, int(l.tokens), "leases that were granted, and ended")
 		grants += len(ended)
 		for token, n := range ended {
-			require.Equal(t, 1, n, "lease %d", token)
+			require.Equal(t, 1, n, "lease %v", token)
 			require.LessOrEqual(t, answered[token], 1)
 		}
 	}

@@ -36,7 +36,7 @@ type seat struct {
 
 // grant is a lease that the breaker is half-open under, or about to be.
 type grant struct {
-	token uint64
+	token Token
 	gen   uint32
 	told  atomic.Bool // of the first success
 }

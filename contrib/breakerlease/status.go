@@ -14,6 +14,8 @@ type Status struct {
 	Waiting time.Duration `json:"waiting_ns"`       // for how long it has been waiting after its cooldown, for an answer or because it was refused; 0: it is not
 	Holder  string        `json:"holder,omitempty"` // while it waits: who has the lease, as the Lease says
 
+	Members int `json:"members,omitempty"` // processes that take part, as far as they are heard; 0: unknown
+
 	// Every question ends in one of these, or is overtaken by a command or by
 	// EndCooldown before it is answered.
 	Granted uint64 `json:"granted"`
@@ -48,6 +50,9 @@ func (s *seat) status(at atomicbreaker.Snapshot) Status {
 		if h := s.holder.Load(); h != nil {
 			status.Holder = *h
 		}
+	}
+	if l, ok := s.lease.(interface{ Members() int }); ok {
+		status.Members = l.Members()
 	}
 	if text := s.lastError.Load(); text != nil {
 		status.Error = *text
