@@ -1,6 +1,7 @@
 package breakerlease
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -31,9 +32,9 @@ type FleetOptions struct {
 	TTL time.Duration
 
 	// Timeout is how long a breaker waits for the Store, 1 ms to 1 s. Default:
-	// 25 ms, which is enough for a server in another zone. What takes
-	// longer is not broken off, so that a connection that is being made is there
-	// for the next question.
+	// 25 ms, or three times what the Store's answers have been taking, 250 ms at
+	// most, if that is longer. What takes longer is not broken off, so that a
+	// connection that is being made is there for the next question.
 	Timeout time.Duration
 
 	// OpenWithOthers opens the breakers of this process that are half-open or
@@ -56,7 +57,7 @@ type FleetOptions struct {
 
 func (o *FleetOptions) fill() {
 	for field, otherwise := range map[*time.Duration]time.Duration{
-		&o.TTL: 100 * time.Millisecond, &o.Timeout: 25 * time.Millisecond, &o.LogEvery: time.Minute,
+		&o.TTL: 100 * time.Millisecond, &o.LogEvery: time.Minute,
 	} {
 		if *field == 0 {
 			*field = otherwise
@@ -77,7 +78,7 @@ func (o FleetOptions) Validate() error {
 		}
 	}
 	span("TTL", o.TTL, 10*time.Millisecond, time.Hour)
-	span("Timeout", o.Timeout, time.Millisecond, time.Second)
+	span("Timeout", cmp.Or(o.Timeout, minTimeout), time.Millisecond, time.Second)
 	span("LogEvery", o.LogEvery, time.Second, 24*time.Hour)
 	return errors.Join(faults...)
 }
@@ -100,6 +101,20 @@ type Fleet struct {
 	teams   sync.Map      // string, the name: *team
 	cold    chan struct{} // a question was too slow: see to the connection
 	hears   atomic.Bool
+	trip    atomic.Int64 // how long the Store's answers have been taking; 0: not measured
+}
+
+// Where FleetOptions.Timeout is left out, it is between these.
+const (
+	minTimeout = 25 * time.Millisecond
+	maxTimeout = 250 * time.Millisecond
+)
+
+func (f *Fleet) timeout() time.Duration {
+	if f.o.Timeout > 0 {
+		return f.o.Timeout
+	}
+	return min(max(minTimeout, 3*time.Duration(f.trip.Load())), maxTimeout)
 }
 
 var errClosed = errors.New("breakerlease: the Fleet is closed")
@@ -130,7 +145,7 @@ func (f *Fleet) New(c atomicbreaker.Config) (*atomicbreaker.Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := New(c, &lease{f, t}, Options{Timeout: f.o.Timeout})
+	b, err := New(c, &lease{f, t}, Options{timeout: f.timeout})
 	if err == nil {
 		t.join(b)
 	}
@@ -146,7 +161,7 @@ func (f *Fleet) Config(c atomicbreaker.Config) (atomicbreaker.Config, error) {
 	if err != nil {
 		return c, err
 	}
-	return Join(c, &lease{f, t}, Options{Timeout: f.o.Timeout})
+	return Join(c, &lease{f, t}, Options{timeout: f.timeout})
 }
 
 func (f *Fleet) teamOf(c atomicbreaker.Config) (*team, error) {
@@ -168,7 +183,7 @@ func (f *Fleet) Close() {
 	go func() { f.running.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(2 * f.o.Timeout):
+	case <-time.After(2 * f.timeout()):
 	}
 }
 
@@ -206,7 +221,11 @@ func (f *Fleet) within(ctx context.Context, t *team, call func(context.Context) 
 		defer t.out.Add(-1)
 		long, cancel := context.WithTimeout(f.ctx, storeTimeout)
 		defer cancel()
+		began := time.Now()
 		err := call(long)
+		if err == nil {
+			f.measured(time.Since(began))
+		}
 		if f.ctx.Err() == nil {
 			f.log.note(err)
 		}

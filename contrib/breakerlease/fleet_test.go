@@ -375,3 +375,26 @@ func TestFleetOptionsAreChecked(t *testing.T) {
 		require.ErrorContains(t, err, "Config.Window")
 	})
 }
+
+// Without a Timeout of its own, a Fleet waits for a store that is far away.
+func TestTimeoutFollowsTheRoundTrip(t *testing.T) {
+	for _, x := range []struct {
+		trip, timeout time.Duration
+		alone         bool
+	}{
+		{20 * time.Millisecond, 0, false},
+		{70 * time.Millisecond, 0, false},
+		{300 * time.Millisecond, 0, true},
+		{20 * time.Millisecond, 10 * time.Millisecond, true},
+	} {
+		inBubble(t, func(t *testing.T, store *leasetest.Memory) {
+			store.Delay(x.trip)
+			m := join(t, store, breakerlease.FleetOptions{Timeout: x.timeout}, atomicbreaker.Config{})
+			after(2 * time.Second)
+			m.Trip()
+			after(cooldown + 260*time.Millisecond)
+			require.Equal(t, atomicbreaker.StateHalfOpen, m.State())
+			require.Equal(t, x.alone, m.status().Alone, "%v", x)
+		})
+	}
+}

@@ -142,7 +142,7 @@ func (l *lease) keep(held weak.Pointer[atomicbreaker.Breaker], token Token, ttl 
 
 // release gives back the lease of a breaker that is gone, or of a Fleet that is closed.
 func (l *lease) release(token Token) {
-	ctx, cancel := context.WithTimeout(context.Background(), l.fleet.o.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), l.fleet.timeout())
 	defer cancel()
 	_ = l.fleet.store.End(ctx, l.team.name, token, Ending{Release: true})
 }

@@ -19,6 +19,8 @@ type Options struct {
 	// probing, counted from the end of its cooldown; then it probes alone. A lease that moves on, as its
 	// token shows, begins the time anew. 1 ms to 24 h. Default: the breaker's Cooldown.Max.
 	Patience time.Duration
+
+	timeout func() time.Duration // in the place of Timeout, where that was left out
 }
 
 const defaultTimeout = 10 * time.Millisecond

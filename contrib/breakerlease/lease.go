@@ -16,7 +16,7 @@ import (
 // Tell counts as an error.
 type Lease interface {
 	// Ask asks whether a breaker may probe now. It may block until ctx is done,
-	// which it is after [Options].Timeout; a grant that comes later is given
+	// which it is after twice [Options].Timeout; a grant that comes later is given
 	// back. An error lets the breaker probe alone. A Lease that keeps the
 	// breaker should hold it weakly.
 	Ask(ctx context.Context, q Question) (Answer, error)

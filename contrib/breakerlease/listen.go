@@ -62,9 +62,7 @@ const warmEvery = 10 * time.Second
 // keepWarm keeps a connection for questions open until the Fleet is closed.
 func (f *Fleet) keepWarm() {
 	for f.ctx.Err() == nil {
-		ctx, cancel := context.WithTimeout(f.ctx, storeTimeout)
-		_ = f.store.Warm(ctx) // questions tell of what is wrong
-		cancel()
+		f.warm()
 		select {
 		case <-f.ctx.Done():
 		case <-time.After(warmEvery):
@@ -76,6 +74,34 @@ func (f *Fleet) keepWarm() {
 			}
 		}
 	}
+}
+
+// warm sees to the connection, and measures a round trip when it is there.
+// Questions tell of what is wrong.
+func (f *Fleet) warm() {
+	ctx, cancel := context.WithTimeout(f.ctx, storeTimeout)
+	defer cancel()
+	if f.store.Warm(ctx) != nil {
+		return
+	}
+	began := time.Now()
+	if f.store.Warm(ctx) != nil {
+		return
+	}
+	f.measured(time.Since(began))
+}
+
+// measured notes how long an answer took, the delays of a busy machine
+// included: a longer one counts at once, a shorter one little by little.
+func (f *Fleet) measured(took time.Duration) {
+	if last := time.Duration(f.trip.Load()); last == 0 {
+		// the first
+	} else if took > last {
+		took = (last + took) / 2
+	} else {
+		took = (7*last + took) / 8
+	}
+	f.trip.Store(int64(took))
 }
 
 // helloEvery is how often a member says that it is there. In a large fleet it

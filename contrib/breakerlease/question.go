@@ -17,6 +17,8 @@ type question struct {
 	since time.Duration // the cooldown was over
 	at    time.Duration // the question was asked
 	until time.Duration // the worker waits no longer
+	next  time.Duration // it will look again
+	grace time.Duration // by how much until may still move, for a machine that is late
 	state atomic.Uint32
 
 	// Of a refusal, written before the state.
@@ -57,16 +59,20 @@ func (s *seat) hold(over atomicbreaker.CooldownOver) time.Duration {
 	for {
 		switch q.state.Load() {
 		case asking:
+			// What this machine is late by is not the Lease's fault.
+			behind := min(max(over.At-q.next, 0), q.grace)
+			q.until, q.grace = q.until+behind, q.grace-behind
 			if over.At < q.until {
 				// It looks after 1 ms, 2 ms, 4 ms and so on.
-				return min(q.until-over.At, max(over.At-q.at, time.Millisecond))
+				q.next = over.At + min(q.until-over.At, max(over.At-q.at, time.Millisecond))
+				return q.next - over.At
 			}
 			if q.state.CompareAndSwap(asking, late) {
 				s.fail(errLate)
 			}
 		case granted:
 			// Whoever asked is ending the cooldown, unless it never runs again.
-			if end := q.until + s.options.Timeout; over.At < end {
+			if end := q.until + s.timeout(); over.At < end {
 				return end - over.At
 			}
 			return s.goAlone(over)
@@ -88,10 +94,13 @@ func (s *seat) patience(over atomicbreaker.CooldownOver) time.Duration {
 // ask has the Lease asked. It does not wait for the answer. last is the
 // question before, of the same generation.
 func (s *seat) ask(over atomicbreaker.CooldownOver, last *question) *question {
-	q := &question{gen: over.Generation, since: over.Since, at: over.At, until: over.At + s.options.Timeout}
+	timeout := s.timeout()
+	q := &question{
+		gen: over.Generation, since: over.Since, at: over.At, until: over.At + timeout, next: over.At, grace: timeout,
+	}
 	s.asked.Store(q)
 	b, cooldown := over.Breaker, over.Cooldown
-	err := s.call(func(ctx context.Context) {
+	err := s.call(2*timeout, func(ctx context.Context) {
 		if q.state.Load() != asking {
 			return // too late before it was asked
 		}
@@ -167,7 +176,7 @@ func (s *seat) refuse(q, last *question, c atomicbreaker.Cooldown, a Answer) {
 // tell has the Lease told.
 func (s *seat) tell(n News) {
 	n.Breaker = s.breaker()
-	err := s.call(func(ctx context.Context) {
+	err := s.call(s.timeout(), func(ctx context.Context) {
 		err := errEnded
 		defer func() {
 			_ = recover()
@@ -188,7 +197,7 @@ const maxCalls = 4
 
 // call has the Lease run f, once, with a context that ends in time. If it is
 // certain that f does not run, it returns why.
-func (s *seat) call(f func(context.Context)) (err error) {
+func (s *seat) call(timeout time.Duration, f func(context.Context)) (err error) {
 	if s.out.Add(1) > maxCalls {
 		s.out.Add(-1)
 		return errStuck
@@ -205,7 +214,7 @@ func (s *seat) call(f func(context.Context)) (err error) {
 			return
 		}
 		defer s.out.Add(-1)
-		ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		f(ctx)
 	})

@@ -75,6 +75,13 @@ func (s *seat) breaker() *atomicbreaker.Breaker {
 	return nil
 }
 
+func (s *seat) timeout() time.Duration {
+	if s.options.timeout != nil {
+		return s.options.timeout()
+	}
+	return s.options.Timeout
+}
+
 // goAlone makes the next generation one that began alone.
 func (s *seat) goAlone(over atomicbreaker.CooldownOver) time.Duration {
 	s.lone.Store(markOf(over.Generation + 1)) // before the state: whoever sees the change is told why
