@@ -132,9 +132,6 @@ func (s *leaseStore) Tell(_ context.Context, n breakerlease.News) error {
 			s.owner = nil
 		}
 	}
-	if n.Alone {
-		return nil
-	}
 	good := n.Verdict == breakerlease.Answered || n.Verdict == breakerlease.Recovered
 	order := 4*n.Token.Number + uint64(n.Verdict)
 	if !good || !n.Alone && order <= s.heard {

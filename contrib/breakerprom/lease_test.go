@@ -40,7 +40,7 @@ func TestLeaseIsToldOfOnceItHasAnswered(t *testing.T) {
 		}
 		b.Trip()
 		time.Sleep(cooldown + time.Millisecond)
-		if v := s.values(); v[refused] != 1 || v[failed] != 0 || v[alone] != 0 || b.State() != atomicbreaker.StateOpen {
+		if v := s.values(); v[refused] != 1 || v[failed] != 0 || v[alone] != 0 || v[`circuitbreaker_lease_waiting_seconds{name="b"}`] <= 0 || b.State() != atomicbreaker.StateOpen {
 			t.Error("refused: ", b.State(), v)
 		}
 		time.Sleep(2 * time.Second)
