@@ -105,9 +105,6 @@ func New(c Config) (*Breaker, error) {
 	} {
 		instant.Store(now)
 	}
-	if l := b.cfg.lease; l != nil {
-		l.retry.Store(now)
-	}
 	b.next = 1
 	p := phaseClosed
 	if c.Mode == ForcedOpen {

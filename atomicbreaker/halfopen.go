@@ -118,9 +118,6 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	b.noteProbe(gen, Outcome(k), latency, slow)
 	b.countTotal(k, slow)
 	b.take(gen, does, after)
-	if l := b.cfg.lease; l != nil && k == ring.Success && !slow {
-		b.noteSuccess(l, gen)
-	}
 	b.tellProbe(Probe{Name: b.cfg.Name, Generation: gen, Outcome: Outcome(k), Slow: slow, Latency: latency})
 }
 

@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"do.go"},                                             // Do
 	{"ticket.go", "control.go", "snapshot.go", "idle.go"}, // what callers and operators call
 	{"timer.go"},                                          // what time does
-	{"lease.go", "leasing.go"},                            // taking turns with other processes
+	{"hold.go"},                                           // who holds it back at the end of a cooldown
 	{"closed.go", "lastcalls.go", "halfopen.go", "silence.go", "streak.go"}, // counting, and judging probes
 	{"transition.go"},            // opening, cooldown, closing
 	{"announce.go", "errors.go"}, // telling
@@ -47,24 +47,19 @@ var upward = []string{
 	"breaker.go -> announce.go",
 	"breaker.go -> errors.go",
 	"breaker.go -> halfopen.go",
-	"breaker.go -> leasing.go",
 	"breaker.go -> streak.go",
 	"breaker.go -> ticket.go",
 	"breaker.go -> timer.go",
 	"breaker.go -> transition.go",
 	"closed.go -> timer.go",
-	"config.go -> lease.go",
-	"config.go -> leasing.go",
+	"config.go -> hold.go",
 	"errors.go -> snapshot.go",
 	"groupconfig.go -> group.go",
-	"halfopen.go -> leasing.go",
 	"halfopen.go -> ticket.go",
 	"halfopen.go -> timer.go",
-	"leasing.go -> timer.go",
+	"hold.go -> timer.go",
 	"silence.go -> timer.go",
-	"streak.go -> leasing.go",
 	"transition.go -> halfopen.go",
-	"transition.go -> leasing.go",
 	"transition.go -> silence.go",
 	"transition.go -> timer.go",
 }

@@ -44,8 +44,6 @@ type Snapshot struct {
 	Opened         uint64        `json:"opened"`       // how often the breaker has opened
 	TimeOpen       time.Duration `json:"time_open_ns"` // how long it has been open in all, this time included
 	ListenerPanics uint64        `json:"listener_panics"`
-
-	Lease LeaseInfo `json:"lease,omitzero"` // zero for a breaker without one
 }
 
 // LastProbe is the probe that was settled last, late ones left out.
@@ -97,9 +95,6 @@ func (b *Breaker) Snapshot() Snapshot {
 		if b.load().generation() == w.generation() {
 			break
 		}
-	}
-	if l := b.cfg.lease; l != nil {
-		s.Lease = b.leaseInfo(l, w, s.At)
 	}
 	if p := b.lastProbe.Load(); p != 0 {
 		s.LastProbe = LastProbe{Settled: true, Outcome: Outcome(p&3 - 1), Latency: time.Duration(p >> 2)}
@@ -162,7 +157,7 @@ func (b *Breaker) shown(w word) Counts {
 }
 
 // RetryAfter returns how long the breaker will go on refusing every call: what
-// is left of the cooldown, or after it until its Lease is asked again, at
+// is left of the cooldown, or after it until BeforeProbe is asked again, at
 // least 1 ms, while it is open. It is 0 otherwise, and while it is forced open,
 // because nobody knows.
 func (b *Breaker) RetryAfter() time.Duration {
@@ -179,8 +174,8 @@ func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {
 		return 0
 	}
 	end, _ := b.cooldownEnd(w)
-	if l := b.cfg.lease; l != nil && now >= end {
-		end = time.Duration(l.retry.Load())
+	if h := b.cfg.hold; h != nil && now >= end {
+		end = max(end, time.Duration(h.until.Load()))
 	}
 	return max(passed(now, end), time.Millisecond)
 }

@@ -76,9 +76,6 @@ func (b *Breaker) work() time.Duration {
 	for {
 		w, now := b.load(), b.cfg.Clock.Now()
 		next := never
-		if l := b.cfg.lease; l != nil {
-			b.tickLease(l, w)
-		}
 		switch {
 		case w.mode() == ForcedOpen:
 		case w.phase() == phaseOpen:
@@ -94,18 +91,24 @@ func (b *Breaker) work() time.Duration {
 	}
 }
 
-// tickOpen ends the cooldown when it is over, and the Lease, if there is one,
-// agrees.
+// tickOpen ends the cooldown when it is over, and BeforeProbe, if there is one,
+// does not hold the breaker back.
 func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 	end, ok := b.cooldownEnd(w)
 	if !ok {
 		return now // the word is older than what was read
 	}
+	h := b.cfg.hold
 	if now < end {
+		if h != nil {
+			h.until.Store(notHeld)
+		}
 		return end
 	}
-	if l := b.cfg.lease; l != nil {
-		return b.tickAsk(l, w, now)
+	if h != nil {
+		if until := b.heldBack(h, w, end, now); until > now {
+			return until
+		}
 	}
 	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown, now)
 	return now

@@ -192,9 +192,6 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 	if why == ReasonProbeTimeout {
 		b.abandoned.Add(uint64(w.inFlight()))
 	}
-	if l := b.cfg.lease; l != nil && from == StateHalfOpen {
-		l.noteEnd(w.generation(), why)
-	}
 	b.kick()
 	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,

@@ -25,7 +25,6 @@ const (
 	defaultJitter              = 0.25
 	defaultQuiet               = time.Second
 	defaultProbeTimeout        = 30 * time.Second
-	defaultLeaseTimeout        = 10 * time.Millisecond
 
 	minDuration    = time.Millisecond
 	maxDuration    = 24 * time.Hour
@@ -62,9 +61,6 @@ func (c Config) WithDefaults() Config {
 	or(&c.Recovery.Quiet, defaultQuiet)
 	or(&c.Recovery.ProbeTimeout, defaultProbeTimeout)
 	or(&c.Stripes, ring.MaxStripes(runtime.GOMAXPROCS(0)))
-	if c.Lease != nil {
-		or(&c.LeaseTimeout, defaultLeaseTimeout)
-	}
 	if c.Clock == nil {
 		c.Clock = clock.System()
 	}
@@ -115,7 +111,6 @@ func (c Config) Validate() error {
 	if c.Mode > Shadow {
 		v.add("Mode is %d, want Auto, ForcedOpen, ForcedClosed or Shadow", c.Mode)
 	}
-	v.span("LeaseTimeout", c.LeaseTimeout, minDuration, maxDuration, false)
 	v.conflicts(c)
 	return errors.Join(v...)
 }
@@ -201,9 +196,6 @@ func (v *faults) conflicts(c Config) {
 		v.add("Cooldown.Min is %v and Cooldown.Max %v, want Min at most Max", low, high)
 	} else if low == 0 && high >= minDuration && high < defaultCooldownMin {
 		v.add("Cooldown.Max is %v and Cooldown.Min the default of %v, want Min at most Max", high, defaultCooldownMin)
-	}
-	if c.LeaseTimeout != 0 && c.Lease == nil {
-		v.add("LeaseTimeout is %v but Lease is nil, want both or neither", c.LeaseTimeout)
 	}
 	if p := c.Recovery.Probes; c.Recovery.Successes > p || c.Recovery.Concurrent > p {
 		v.add("Recovery.Successes is %d and Recovery.Concurrent %d with Recovery.Probes %d, want both at most Probes",

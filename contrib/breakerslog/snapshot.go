@@ -46,12 +46,6 @@ func (s Snapshot) LogValue() slog.Value {
 			attrs = append(attrs, total)
 		}
 	}
-	if l := s.Lease; l != (atomicbreaker.LeaseInfo{}) {
-		attrs = append(attrs, slog.Bool("lease_held", l.Held), slog.Bool("lease_alone", l.Alone))
-		if l.Failed > 0 {
-			attrs = append(attrs, slog.Uint64("lease_failed", l.Failed), slog.String("lease_error", l.Error))
-		}
-	}
 	if s.TimeOpen > 0 {
 		attrs = append(attrs, slog.Duration("time_open", s.TimeOpen))
 	}

@@ -11,8 +11,6 @@ const (
 	do         = "atomicbreaker/do.go"
 	halfOpen   = "atomicbreaker/halfopen.go"
 	silence    = "atomicbreaker/silence.go"
-	lease      = "atomicbreaker/lease.go"
-	leasing    = "atomicbreaker/leasing.go"
 	recovery   = "atomicbreaker/recovery.go"
 	snapshot   = "atomicbreaker/snapshot.go"
 	state      = "atomicbreaker/state.go"
@@ -35,6 +33,7 @@ const (
 var List = slices.Concat(
 	guarantees,
 	groups,
+	leases,
 	settle,
 	timeAndWord,
 	lastOnes,
@@ -285,41 +284,4 @@ var guarantees = []Mutation{
 		"	case t.failed > probes-successes:", "	case t.failed > probes-successes+1:"),
 	m("recovery", "jitter is left out", transition,
 		"float64(2*c.Jitter*j.at)", "float64(2*c.Jitter*0.5)"),
-
-	m("lease", "a Lease that fails keeps the breaker open", leasing,
-		"	case o.err != nil:\n		return b.probe(l, w, now, nil, o.err)", "	case o.err != nil:\n		return never"),
-	m("lease", "an answer is waited for without end", leasing,
-		"		if now < q.until {", "		if true {"),
-	m("lease", "a grant outlives its generation", leasing,
-		"(w.phase() != phaseOpen || w.forced() || w.generation() != q.gen)", "false"),
-	m("lease", "a forced breaker keeps its question", leasing,
-		"w.phase() != phaseOpen || w.forced() ||", "w.phase() != phaseOpen ||"),
-	m("lease", "a grant that comes late is kept", leasing,
-		"			} else {\n				b.giveLeaseBack(l, o)\n			}", "			}"),
-	m("lease", "a grant that is overtaken is kept", leasing,
-		"			b.giveLeaseBack(l, q.outcome.Load())", "			_ = q"),
-	m("lease", "a refusal is no refusal", leasing,
-		"	default:\n		l.refused.Add(1)", "	default:\n		return b.probe(l, w, now, nil, errLeaseLate)\n		l.refused.Add(1)"),
-	m("lease", "a refused Lease is asked at once", leasing,
-		"	if l.again && now < time.Duration(l.retry.Load()) {", "	if false {"),
-	m("lease", "jitter shortens the wait for a lease", leasing,
-		"		wait += time.Duration(", "		wait -= time.Duration("),
-	m("lease", "a Lease may ask to wait for ever", leasing,
-		"	wait = min(max(wait, minDuration), c.Max)", "	wait = max(wait, minDuration)"),
-	m("lease", "calls that hang are joined by more", leasing,
-		"	if l.out.Add(1) > maxLeaseCalls {", "	if l.out.Add(1) > 1<<20 {"),
-	m("lease", "why a lease ended is written after the kick", transition,
-		"		l.noteEnd(w.generation(), why)\n	}\n	b.kick()", "		defer l.noteEnd(w.generation(), why)\n	}\n	b.kick()"),
-	m("lease", "the worker does not wait to learn why a lease ended", leasing,
-		"int32(uint32(v>>32)-g.gen) >= 0 {", "true {"),
-	m("lease", "a lease that ended is told of twice", leasing,
-		"			l.held = nil\n", ""),
-	m("lease", "nobody says that the Lease has failed", leasing,
-		"		why = ReasonLeaseFailed\n", ""),
-	m("lease", "every success is told of", leasing,
-		"		g.told = true\n", ""),
-	m("lease", "the end of a cooldown is the end of the outage", lease,
-		"w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonEndCooldownCalled", "w.to(phaseClosed, 0), ReasonEndCooldownCalled"),
-	m("lease", "a warning does not end", streak,
-		" && int64(b.cfg.Clock.Now()) < until", ""),
 }
