@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test race bench bench-quick verify mutants soak sim ci
+.PHONY: help test race bench bench-quick verify mutants soak sim lab pictures ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -27,6 +27,14 @@ soak: ## a billion operations with faults
 
 sim: ## the recovery simulator's table
 	go run ./cmd/loadgen sim
+
+lab: ## the page to play with as static files, in build/lab (served by any web server)
+	go run ./cmd/loadgen lab -files build/lab
+	cp "$$(go env GOROOT)/lib/wasm/wasm_exec.js" build/lab/
+	GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o build/lab/lab.wasm ./cmd/loadgen/internal/lab/wasm
+
+pictures: ## draw the pictures in docs/pictures again
+	go run ./cmd/loadgen lab -still docs/pictures/surge.svg
 
 ci: ## what must pass before a change lands
 	bash .ci/run

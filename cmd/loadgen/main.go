@@ -39,7 +39,7 @@ type job interface {
 
 // commands are listed in -h in this order, and run in this order, but those on
 // call, when loadgen is called with no command.
-var commands = []command{failfastCommand, drillCommand, simCommand, adviseCommand}
+var commands = []command{failfastCommand, drillCommand, simCommand, adviseCommand, labCommand}
 
 const (
 	exitOK     = 0
