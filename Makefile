@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test race bench bench-quick verify mutants soak sim lab pictures ci
+.PHONY: help test race bench bench-quick verify mutants soak sim lab pictures release ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -35,6 +35,9 @@ lab: ## the page to play with as static files, in build/lab (served by any web s
 
 pictures: ## draw the pictures in docs/pictures again
 	go run ./cmd/loadgen lab -still docs/pictures/surge.svg
+
+release: ## ready a release: make release VERSION=v0.1.0 (sets requirements, checks, prints the tags)
+	go run ./verify/release -version '$(VERSION)' -skip '$(SKIP)'
 
 ci: ## what must pass before a change lands
 	bash .ci/run
