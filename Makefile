@@ -25,8 +25,8 @@ mutants: ## break every guarantee and see that a check notices
 soak: ## a billion operations with faults
 	bash verify/soak.sh
 
-sim: ## the recovery simulator's table
-	go run ./cmd/loadgen sim
+sim: ## the recovery simulator's table, every scenario
+	go run ./cmd/loadgen sim -all
 
 lab: ## the page to play with as static files, in build/lab (served by any web server)
 	go run ./cmd/loadgen lab -files build/lab
