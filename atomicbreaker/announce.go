@@ -1,7 +1,6 @@
 package atomicbreaker
 
 import (
-	"runtime/trace"
 	"sync/atomic"
 )
 
@@ -100,9 +99,6 @@ func (b *Breaker) tellOne(t Transition) {
 
 // tellProbe calls the probes' listener and contains its panic.
 func (b *Breaker) tellProbe(p Probe) {
-	if trace.IsEnabled() {
-		b.traceEvent("probe settled: " + p.Outcome.String() + " after " + p.Latency.String())
-	}
 	if b.cfg.OnProbe == nil {
 		return
 	}

@@ -64,7 +64,7 @@ func New(c Config) (*Breaker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c = c.withDefaults()
+	c = c.WithDefaults()
 	b := &Breaker{
 		cfg:    c.settings(),
 		timed:  c.SlowCallDuration != Off,

@@ -44,10 +44,11 @@ type Group[K comparable] struct {
 	fullUntil  atomic.Int64
 	overflowed atomic.Uint64
 
+	configuring atomic.Int64 // runs of Configure that are under way
+
 	// mu orders those who change the group. A lookup does not take it.
 	mu            sync.Mutex
 	entries       dueHeap[K]
-	configuring   []*configuring[K]
 	created       uint64
 	evicted       uint64
 	misconfigured uint64

@@ -1,7 +1,6 @@
 package atomicbreaker
 
 import (
-	"runtime/trace"
 	"sync/atomic"
 	"time"
 
@@ -52,9 +51,6 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			continue
 		}
 		mark(&b.asked, w.generation())
-		if trace.IsEnabled() {
-			b.traceEvent("probe admitted")
-		}
 		if next.inFlight() >= next.window() {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}

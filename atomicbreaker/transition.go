@@ -1,7 +1,6 @@
 package atomicbreaker
 
 import (
-	"runtime/trace"
 	"sync/atomic"
 	"time"
 
@@ -213,9 +212,6 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 		l.noteEnd(w.generation(), why)
 	}
 	b.kick()
-	if from != to && trace.IsEnabled() {
-		b.traceEvent(from.String() + " to " + to.String() + ": " + why.String())
-	}
 	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})

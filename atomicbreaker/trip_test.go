@@ -127,7 +127,7 @@ func runAgainstNaive(c Config, seed uint64, tripped map[Reason]int) error {
 	if err != nil {
 		return err
 	}
-	n := &naive{c: c.withDefaults()}
+	n := &naive{c: c.WithDefaults()}
 	random := rand.New(rand.NewPCG(seed, 2))
 	bad, slow := random.Float64(), random.Float64()
 	for range 500 {

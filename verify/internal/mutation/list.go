@@ -34,6 +34,7 @@ const (
 // List is all mutations.
 var List = slices.Concat(
 	guarantees,
+	group,
 	settle,
 )
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakeradvice"
 	"github.com/atomicbreaker/breaker/sim"
 )
 
@@ -29,7 +30,7 @@ type BreakerDescription struct {
 	Title    string                  `json:"title"`
 	Go       string                  `json:"go"`
 	YAML     string                  `json:"yaml"`
-	Findings []atomicbreaker.Finding `json:"findings"`
+	Findings []breakeradvice.Finding `json:"findings"`
 }
 
 // Describe reads a query and says what can be said of it.
@@ -61,11 +62,11 @@ func (s *Setup) bad() string {
 }
 
 func (s *Setup) describe(title string, c atomicbreaker.Config) BreakerDescription {
-	findings := c.Advice(atomicbreaker.Usage{
+	findings := breakeradvice.Find(c, breakeradvice.Usage{
 		Rate: s.Rate / float64(s.Fleet), Timeout: s.Patience, Latency: s.Latency, Capacity: s.Capacity, Clients: s.Fleet,
 	})
 	if findings == nil {
-		findings = []atomicbreaker.Finding{}
+		findings = []breakeradvice.Finding{}
 	}
 	return BreakerDescription{title, Go(c), YAML(c), findings}
 }

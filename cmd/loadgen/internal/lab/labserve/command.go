@@ -14,11 +14,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/frame"
 	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/lab"
 )
 
-// About is what the command's -h teaches.
-const About = `
+// Command is what loadgen lists.
+var Command = frame.Command{
+	Name:    "lab",
+	Summary: "a page to play with: dependency, callers, incident, and what breakers make of them",
+	OnCall:  true,
+	About: `
 loadgen lab [flags]
 
 Serves a page on this machine to play with. Set a dependency, its callers and an
@@ -30,17 +35,19 @@ breaker is the real one; callers, dependency and time are simulated.
   loadgen lab                          then open http://` + address + `/
   loadgen lab -still surge.svg         a picture of it instead, light or dark as its viewer is
   loadgen lab -still dead.svg -setup 'incident=dead&queue=200'
-  loadgen lab -files DIR               the page's static files; make lab adds the simulator`
+  loadgen lab -files DIR               the page's static files; make lab adds the simulator`,
+	Declare: func(fs *flag.FlagSet) frame.Job { return declare(fs) },
+}
 
 // address is where the page is served, unless one says otherwise.
 const address = "127.0.0.1:8098"
 
-// Job is the command with its flags.
-type Job struct{ address, still, setup, files string }
+// job is the command with its flags.
+type job struct{ address, still, setup, files string }
 
-// Declare registers the flags.
-func Declare(fs *flag.FlagSet) *Job {
-	j := &Job{}
+// declare registers the flags.
+func declare(fs *flag.FlagSet) *job {
+	j := &job{}
 	fs.StringVar(&j.address, "address", address, "serve the page at this `address` of the machine's loopback, HOST:PORT or :PORT")
 	fs.StringVar(&j.still, "still", "", "write a picture as SVG to `FILE` instead")
 	fs.StringVar(&j.setup, "setup", "", "what the picture shows: the `QUERY` of a page's address, from its ? on")
@@ -49,7 +56,7 @@ func Declare(fs *flag.FlagSet) *Job {
 }
 
 // Validate finds every fault of the flags.
-func (j *Job) Validate() error {
+func (j *job) Validate() error {
 	var faults []error
 	host, port, err := net.SplitHostPort(j.address)
 	switch ip := net.ParseIP(host); {
@@ -73,17 +80,17 @@ func (j *Job) Validate() error {
 }
 
 // Run does what the flags say. The page is served until ctx ends.
-func (j *Job) Run(ctx context.Context, printf func(string, ...any)) error {
+func (j *job) Run(ctx context.Context, r *frame.Report) error {
 	switch {
 	case j.still != "":
 		return j.writeStill()
 	case j.files != "":
 		return writeFiles(j.files)
 	}
-	return j.serve(ctx, printf)
+	return j.serve(ctx, r.Console.Printf)
 }
 
-func (j *Job) writeStill() error {
+func (j *job) writeStill() error {
 	s, err := lab.Parse(j.setup)
 	if err != nil {
 		return err
@@ -113,7 +120,7 @@ func writeFiles(dir string) error {
 	return nil
 }
 
-func (j *Job) serve(ctx context.Context, printf func(string, ...any)) error {
+func (j *job) serve(ctx context.Context, printf func(string, ...any)) error {
 	handler, err := Handler()
 	if err != nil {
 		return err

@@ -1,10 +1,12 @@
 package labserve
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/frame"
+	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/frametest"
 	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/lab"
 )
 
@@ -73,10 +77,10 @@ func TestRunsAreQuick(t *testing.T) {
 	}
 }
 
-func job(t *testing.T, args ...string) *Job {
+func jobOf(t *testing.T, args ...string) *job {
 	t.Helper()
 	fs := flag.NewFlagSet("lab", flag.ContinueOnError)
-	j := Declare(fs)
+	j := declare(fs)
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +102,7 @@ func TestFlags(t *testing.T) {
 		"-still a -setup ?incident=dead":    "",
 		"-address here -still a -setup x=1": "no setting",
 	} {
-		err := job(t, strings.Fields(line)...).Validate()
+		err := jobOf(t, strings.Fields(line)...).Validate()
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
@@ -106,16 +110,20 @@ func TestFlags(t *testing.T) {
 }
 
 func TestServesUntilItsContextEnds(t *testing.T) {
-	j := job(t, "-address", ":0")
+	j := jobOf(t, "-address", ":0")
 	if err := j.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	address, ended := make(chan string, 1), make(chan error, 1)
-	go func() {
-		ended <- j.Run(ctx, func(_ string, args ...any) { address <- args[0].(interface{ String() string }).String() })
-	}()
-	answer, err := http.Get("http://" + <-address + "/describe")
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- j.Run(ctx, frame.NewReport(frame.NewConsole(in, io.Discard), nil)) }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, _, _ := strings.Cut(strings.TrimPrefix(line, "the lab: "), " ")
+	answer, err := http.Get(address + "describe")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +136,7 @@ func TestServesUntilItsContextEnds(t *testing.T) {
 
 func TestWritesItsFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "lab")
-	if err := job(t, "-files", dir).Run(t.Context(), t.Logf); err != nil {
+	if err := jobOf(t, "-files", dir).Run(t.Context(), frametest.Quiet()); err != nil {
 		t.Fatal(err)
 	}
 	for name, has := range map[string]string{"index.html": `data-engine="wasm"`, "worker.js": "wasm_exec.js", "page.js": "workerEngine", "page.css": ":root"} {
@@ -147,7 +155,7 @@ func TestThePictureIsOfToday(t *testing.T) {
 		t.Fatal(err)
 	}
 	still := filepath.Join(t.TempDir(), "still.svg")
-	if err := job(t, "-still", still).Run(t.Context(), t.Logf); err != nil {
+	if err := jobOf(t, "-still", still).Run(t.Context(), frametest.Quiet()); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(still); !bytes.Equal(got, want) {
