@@ -39,6 +39,8 @@ func repository(t *testing.T, change map[string]string) string {
 		"cmd/tool/main.go":             "// Command tool is one.\npackage main\n\nimport _ \"example.com/core/contrib/page\"\n\nfunc main() {}\n",
 		"verify/go.mod":                "module example.com/core/verify\n\ngo 1.26.0\n",
 		"verify/verify.go":             "package verify\n",
+		"contrib/faults/go.mod":        "module example.com/core/contrib/faults\n\ngo 1.26.0\n",
+		"contrib/faults/doc.go":        "package faults\n",
 		"contrib/page/browser/go.mod":  "module example.com/core/contrib/page/browser\n\ngo 1.26.0\n",
 		"contrib/page/browser/page.go": "package browser\n",
 	}

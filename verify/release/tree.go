@@ -36,10 +36,11 @@ type module struct {
 func (m *module) tag(version string) string { return path.Join(m.dir, version) }
 
 // published tells whether the module in a folder is one that others may require:
-// the core, what lies in contrib, and the commands.
+// the core, what lies in contrib, and the commands. What is in contrib/faults are
+// tests alone.
 func published(dir string) bool {
 	parts := strings.Split(dir, "/")
-	return dir == "." || len(parts) == 2 && (parts[0] == "contrib" || parts[0] == "cmd")
+	return dir == "." || len(parts) == 2 && (parts[0] == "contrib" || parts[0] == "cmd") && dir != "contrib/faults"
 }
 
 // prepare copies the tree of the repository and makes of its modules what a
