@@ -13,6 +13,7 @@ import (
 	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/drill"
 	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/failfast"
 	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/frame"
+	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/lab/labserve"
 	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/simulate"
 )
 
@@ -21,6 +22,7 @@ var commands = []frame.Command{
 	drill.Command,    // an outage of a real server
 	simulate.Command, // outages in virtual time
 	advise.Command,   // a calculator
+	labserve.Command, // a page to play with
 }
 
 func main() {

@@ -29,7 +29,8 @@ fell upon the dependency in its first second. The calls, the dependency and
 their chances are simulated; the breaker is the real one on a clock that is set
 by hand. Rivals are real code too, recorded under fake time.
 
-  loadgen sim                          everything, in about a minute
+  loadgen sim                          scenarios of every kind, in under a minute of two cores
+  loadgen sim -all                     every scenario, in some minutes
   loadgen sim -list                    the scenarios and the contenders, and stop
   loadgen sim -scenario 04,10          some of them; lab is the discrete lab
   loadgen sim -against classic,none    fewer contenders beside the oracle and ours
@@ -46,7 +47,8 @@ time and no machine in them.`,
 	Declare: func(fs *flag.FlagSet) frame.Job {
 		j := &job{}
 		fs.BoolVar(&j.list, "list", false, "list the scenarios and the contenders")
-		fs.StringVar(&j.scenarios, "scenario", "all", "run these, a comma between names such as 04, 04/U, 10-surge or lab")
+		fs.StringVar(&j.scenarios, "scenario", shortName, "run these, a comma between names such as 04, 04/U, 10-surge or lab; short is a set\nof every kind, and all is all")
+		fs.BoolVar(&j.all, "all", false, "run every scenario")
 		fs.StringVar(&j.against, "against", "all", "show these beside the oracle and ours: all, ours for nobody, or names with a\ncomma between; the page draws the first three")
 		fs.IntVar(&j.seeds, "seeds", len(sim.Seeds), "take medians over `N` seeds, 1 to 99; contenders without targets run with 3\nat most")
 		fs.Uint64Var(&j.seed, "seed", 0, "use the seeds from this `number` on instead of the suite's own; targets are\nmeant for medians over several")
@@ -55,13 +57,22 @@ time and no machine in them.`,
 	},
 }
 
+// shortName stands for the rows of shortSet and the lab, in -scenario.
+const shortName = "short"
+
+// shortSet are rows of every kind, without the ones that take longest or tell what
+// another tells too. Their figures are those that -all gives them.
+var shortSet = strings.Fields(`01/3 01/U 01/C 01b/U 02/U 02/C 03/U 04/U 04/U-ready 05/U 05b/U 06/U 07/U 08/U 09-10s/1 09-60s/1
+	10-dead10s/U 10-surge/U 10-surge/U-lease 10-collapse/U 11/U 12-50x200ms/U 12-400x50ms/U 12-2000x2s/U
+	13-q10/U 13-q200/U 14-pareto-04/U 15/3 16/U 17-5s-04/U 18-35/U 18-65/U 20-500/U 20-surge/U 20-quota/U 21/U 22-01b/U`)
+
 // fewSeeds is how many seeds contenders without targets are run with. The
 // recordings of rivals have as many.
 const fewSeeds = 3
 
 // job is the sim command with its flags.
 type job struct {
-	list               bool
+	list, all          bool
 	scenarios, against string
 	seeds              int
 	seed               uint64
@@ -97,7 +108,16 @@ func (j *job) Validate() error {
 // stands for all modes, and for all names that go on with a hyphen.
 func (j *job) chooseRows() error {
 	suite := sim.Suite()
-	for _, name := range strings.Split(j.scenarios, ",") {
+	names := strings.Split(j.scenarios, ",")
+	switch {
+	case j.all && j.scenarios != shortName:
+		return errors.New("-all and -scenario exclude each other")
+	case j.all, j.list:
+		names = []string{"all"}
+	case j.scenarios == shortName:
+		names = append(slices.Clone(shortSet), "lab")
+	}
+	for _, name := range names {
 		switch name = strings.TrimSpace(name); name {
 		case "all":
 			j.rows, j.lab = suite, true

@@ -123,6 +123,46 @@ func TestSimListsWhatThereIs(t *testing.T) {
 	}
 }
 
+// The short set has scenarios of every kind, with the twins that they are compared
+// with, and the flags choose it or all.
+func TestSimRunsAShortSetUnlessAskedForAll(t *testing.T) {
+	choose := func(change func(*job)) ([]sim.Row, error) {
+		j := &job{scenarios: shortName, against: "ours", seeds: len(sim.Seeds)}
+		change(j)
+		err := j.Validate()
+		return j.rows, err
+	}
+	short, err := choose(func(*job) {})
+	if err != nil || len(short) != len(shortSet) {
+		t.Fatalf("%d rows of %d, %v", len(short), len(shortSet), err)
+	}
+	kinds, ids := map[string]bool{}, map[string]bool{}
+	for _, r := range short {
+		kinds[r.Name[:2]], ids[r.ID()] = true, true
+	}
+	for _, r := range short {
+		if r.Twin != "" && !ids[r.Twin] {
+			t.Errorf("%s is without its twin %s", r.ID(), r.Twin)
+		}
+	}
+	suite := sim.Suite()
+	for _, r := range suite {
+		if !kinds[r.Name[:2]] {
+			t.Errorf("none of the kind of %s", r.ID())
+		}
+	}
+	for name, change := range map[string]func(*job){
+		"-all": func(j *job) { j.all = true }, "-scenario all": func(j *job) { j.scenarios = "all" }, "-list": func(j *job) { j.list = true },
+	} {
+		if all, err := choose(change); err != nil || len(all) != len(suite) {
+			t.Errorf("%s: %d rows of %d, %v", name, len(all), len(suite), err)
+		}
+	}
+	if _, err := choose(func(j *job) { j.all, j.scenarios = true, "04" }); err == nil {
+		t.Error("-all and -scenario are taken together")
+	}
+}
+
 // A missed target fails the command and is told.
 func TestSimTellsMissedTargets(t *testing.T) {
 	suite := sim.RunSuite(sim.Options{Rows: sim.Suite()[:1], Contenders: []sim.Contender{sim.Window()}, Seeds: sim.Seeds[:1]})
