@@ -34,5 +34,8 @@ func (b *baton) look() { b.v.Store(batonHeld) }
 // returns false, and the holder has to look again.
 func (b *baton) drop() bool { return b.v.CompareAndSwap(batonHeld, batonFree) }
 
+// abandon gives the baton up whatever there is to do.
+func (b *baton) abandon() { b.v.Store(batonFree) }
+
 // free reports whether nobody holds the baton.
 func (b *baton) free() bool { return b.v.Load() == batonFree }

@@ -116,6 +116,9 @@ const snapshotTries = 1000
 // are read one after the other while calls go on.
 func (b *Breaker) Snapshot() Snapshot {
 	b.mustBeMade()
+	if w := b.load(); w.phase() != phaseClosed && !w.forced() {
+		b.question()
+	}
 	var s Snapshot
 	var w word
 	for range snapshotTries {
@@ -215,24 +218,13 @@ func (b *Breaker) shown(w word) Counts {
 
 // RetryAfter returns how long the breaker will go on refusing every call: what
 // is left of the cooldown, or after it until its Lease is asked again, at
-// least 1 ms, while it is open. It is 0 otherwise, and while it is forced open,
+// least 1 ms, while it is open; on a clock of real time a millisecond more,
+// because timers come late. It is 0 otherwise, and while it is forced open,
 // because nobody knows.
 func (b *Breaker) RetryAfter() time.Duration {
 	b.mustBeMade()
-	w := b.load()
-	if w.phase() != phaseOpen {
+	if w := b.load(); w.phase() == phaseClosed || w.forced() {
 		return 0
 	}
-	return b.retryAfter(w, b.cfg.Clock.Now())
-}
-
-func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {
-	if w.phase() != phaseOpen || w.mode() == ForcedOpen {
-		return 0
-	}
-	end, _ := b.cooldownEnd(w)
-	if l := b.cfg.lease; l != nil && now >= end {
-		end = time.Duration(l.retry.Load())
-	}
-	return max(passed(now, end), time.Millisecond)
+	return b.retryAfter(b.question())
 }

@@ -178,7 +178,7 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 	if l := b.cfg.lease; l != nil && from == StateHalfOpen {
 		l.noteEnd(w.generation(), why)
 	}
-	b.kick()
+	b.kickAt(now)
 	if from != to && trace.IsEnabled() {
 		b.traceEvent(from.String() + " to " + to.String() + ": " + why.String())
 	}

@@ -176,8 +176,8 @@ func (r *Ring) Missed(s Stripe, e Epoch, k Kind) {
 
 // Count adds one to a plain counter of the caller's stripe.
 func (r *Ring) Count(counter int) {
-	if !r.Pick().Bump(counter) {
-		r.Shared()
+	if s := r.Pick(); !s.Bump(counter) {
+		r.Look(s, counter)
 	}
 }
 
@@ -186,15 +186,19 @@ func (r *Ring) Count(counter int) {
 // find out within microseconds of two processors at work.
 const lookEvery = 32
 
-// Bump adds one to a plain counter. It reports false if somebody else was seen
-// to do so at the same time; then call [Ring.Shared]. An atomic add cannot see
-// that, and a compare-and-swap instead of it has to read first, which takes
-// half as long again. So one in lookEvery is followed by a compare-and-swap
-// that changes nothing.
-func (s Stripe) Bump(counter int) (alone bool) {
+// Bump adds one to a plain counter. It reports false once in lookEvery counts:
+// then call [Ring.Look], and do whatever else is worth doing as seldom.
+func (s Stripe) Bump(counter int) bool { return s[headWords+counter].Add(1)%lookEvery != 0 }
+
+// Look finds out whether somebody else counts in the caller's stripe. An atomic
+// add cannot see that, and a compare-and-swap instead of it has to read first,
+// which takes half as long again. So it is a compare-and-swap that changes
+// nothing, seldom.
+func (r *Ring) Look(s Stripe, counter int) {
 	c := &s[headWords+counter]
-	n := c.Add(1)
-	return n%lookEvery != 0 || c.CompareAndSwap(n, n)
+	if n := c.Load(); !c.CompareAndSwap(n, n) {
+		r.Shared()
+	}
 }
 
 // AddTotal counts an outcome in the totals alone, outside any window, and
