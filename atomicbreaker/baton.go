@@ -34,8 +34,8 @@ func (b *baton) look() { b.v.Store(batonHeld) }
 // returns false, and the holder has to look again.
 func (b *baton) drop() bool { return b.v.CompareAndSwap(batonHeld, batonFree) }
 
-// let gives the baton up whatever was asked, for a holder who panics.
-func (b *baton) let() { b.v.Store(batonFree) }
+// abandon gives the baton up whatever there is to do.
+func (b *baton) abandon() { b.v.Store(batonFree) }
 
 // free reports whether nobody holds the baton.
 func (b *baton) free() bool { return b.v.Load() == batonFree }

@@ -105,6 +105,7 @@ func New(c Config) (*Breaker, error) {
 	} {
 		instant.Store(now)
 	}
+	b.due.Store(int64(never))
 	b.next = 1
 	p := phaseClosed
 	if c.Mode == ForcedOpen {
@@ -139,14 +140,20 @@ func (b *Breaker) Name() string {
 }
 
 // State returns the state. It is the truth at the moment of the call without
-// any call passing through the breaker: time moves the breaker by timers.
+// any call passing through the breaker: time moves the breaker by timers, and
+// State does so itself where a timer is late. It reads the clock only while the
+// breaker is open or half-open.
 func (b *Breaker) State() State {
-	if b != nil {
-		if w := b.load(); w != 0 {
-			return w.state()
-		}
+	if b == nil || b.word.Load()&uint64(phaseMask) != uint64(phaseClosed) {
+		return b.stateInTime()
 	}
-	panic(unmade)
+	return StateClosed
+}
+
+func (b *Breaker) stateInTime() State {
+	b.mustBeMade()
+	w, _ := b.question()
+	return w.state()
 }
 
 // Ready reports whether Acquire would admit a call now. It is a pure question:
@@ -180,8 +187,8 @@ func (b *Breaker) Acquire() (Ticket, error) {
 		case w.phase() == phaseClosed && !b.timed:
 			return Ticket{breaker: b, claim: claimOf(w)}, nil
 		case w&(phaseMask|modeMask) == phaseOpen: // and Auto
-			if !b.ring.Pick().Bump(countRefusedOpen) {
-				b.ring.Shared()
+			if s := b.ring.Pick(); !s.Bump(countRefusedOpen) {
+				b.look(s, countRefusedOpen)
 			}
 			return Ticket{}, &b.refused[refusedOpen]
 		}
@@ -212,7 +219,9 @@ func (b *Breaker) acquireSlow() (Ticket, error) {
 
 // passThrough admits a call that Auto would have refused.
 func (b *Breaker) passThrough() Ticket {
-	b.ring.Count(countWouldRefuse)
+	if s := b.ring.Pick(); !s.Bump(countWouldRefuse) {
+		b.look(s, countWouldRefuse)
+	}
 	return b.ticket(claimShadow)
 }
 

@@ -91,7 +91,7 @@ func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool 
 	if !b.swap(w, next) {
 		return false
 	}
-	b.kick()
+	b.kickAt(now)
 	return true
 }
 

@@ -251,6 +251,12 @@ func (p *paper) differs(b *Breaker) error {
 	if p.state == StateOpen {
 		retry = max(p.openUntil-p.now, time.Millisecond)
 	}
+	if p.state == StateHalfOpen && p.inf >= p.W { // full: as long as the last probe took
+		retry = max(min(s.LastProbe.Latency, p.c.Recovery.Quiet), time.Millisecond)
+		if !s.LastProbe.Settled {
+			retry = p.c.Recovery.Quiet
+		}
+	}
 	type shown struct {
 		State                                               State
 		Generation                                          uint32

@@ -162,8 +162,8 @@ func TestFieldRefusalTellsARetryLoopToStop(t *testing.T) {
 	}
 	p.at(5)
 	p.acquire()
-	if got := refusal(ab.ErrProbeLimit).RetryAfter(); got != 0 {
-		t.Errorf("a busy breaker says %v, want 0: nobody knows", got)
+	if got := refusal(ab.ErrProbeLimit).RetryAfter(); got != seconds(1) {
+		t.Errorf("a busy breaker that has seen no probe says %v, want Quiet", got)
 	}
 	p.SetMode(ab.ForcedOpen)
 	if got := refusal(ab.ErrForced).RetryAfter(); got != 0 {

@@ -179,7 +179,7 @@ func TestFieldOnlyDocumentedEdges(t *testing.T) {
 	}
 }
 
-// gate is a clock at which readers wait once it is shut.
+// gate is a clock at which the first reader waits once it is shut.
 type gate struct {
 	clock.Manual
 	shut    atomic.Bool
@@ -188,8 +188,7 @@ type gate struct {
 }
 
 func (g *gate) Now() time.Duration {
-	if g.shut.Load() {
-		g.waiting.Add(1)
+	if g.shut.Load() && g.waiting.Add(1) == 1 {
 		<-g.open
 	}
 	return g.Manual.Now()

@@ -34,12 +34,18 @@ func mark(flag *atomic.Uint64, generation uint32) {
 
 // acquireProbe admits a probe if the window has a place.
 func (b *Breaker) acquireProbe(w word) (Ticket, error) {
-	for w.phase() == phaseHalfOpen {
+	for looked := false; w.phase() == phaseHalfOpen; {
 		next, ok := w.admit()
 		if !ok {
 			return b.refuseProbe(w)
 		}
 		now := b.cfg.Clock.Now()
+		if !looked && b.late(now) {
+			looked = true
+			b.onTimer()
+			w = b.load()
+			continue
+		}
 		if w.inFlight() == 0 {
 			raise(&b.heard, int64(now)) // [E5 publish] before the word: an idle hour is not a hung probe
 		}
@@ -55,24 +61,11 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}
 		if w.inFlight() == 0 || next.inFlight() >= next.window() && passed(b.silentSince(w), now) >= b.cfg.Recovery.Quiet {
-			b.kickFor(w.generation()) // in the second case the silence may have made a place already
+			b.kickAt(now) // in the second case the silence may have made a place already
 		}
 		return Ticket{breaker: b, claim: claimOfProbe(w, ticketCut), start: now}, nil
 	}
 	return b.Acquire()
-}
-
-// kickFor is kick for a probe whose ticket nobody has yet: if the clock's timer
-// panics, nobody will.
-func (b *Breaker) kickFor(gen uint32) {
-	kicked := false
-	defer func() {
-		if !kicked {
-			b.freePlace(gen)
-		}
-	}()
-	b.kick()
-	kicked = true
 }
 
 // refuseProbe is for a window that is full. It is acquireProbe's, apart because
@@ -82,8 +75,8 @@ func (b *Breaker) refuseProbe(w word) (Ticket, error) {
 	if w.mode() == Shadow {
 		return b.passThrough(), nil
 	}
-	if !b.ring.Pick().Bump(countRefusedHalfOpen) {
-		b.ring.Shared()
+	if s := b.ring.Pick(); !s.Bump(countRefusedHalfOpen) {
+		b.look(s, countRefusedHalfOpen)
 	}
 	return Ticket{}, &b.refused[refusedProbe]
 }
@@ -118,6 +111,9 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	b.noteProbe(gen, Outcome(k), latency, slow)
 	b.countTotal(k, slow)
 	b.take(gen, does, after)
+	if b.late(now) {
+		b.work()
+	}
 	b.tellProbe(Probe{Name: b.cfg.Name, Generation: gen, Outcome: Outcome(k), Slow: slow, Latency: latency})
 }
 
@@ -266,6 +262,9 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 	}
 	raise(&b.heard, int64(now)) // no evidence of health, but none of a hung probe either
 	b.ring.Count(counter)
+	if b.late(now) {
+		b.work()
+	}
 	if counter == countIgnored {
 		latency := passed(t.start, now)
 		b.lastProbe.Store(uint64(latency)<<2 | uint64(Ignored+1))

@@ -64,7 +64,7 @@ func (b *Breaker) askBefore(h *hold, over CooldownOver) (wait time.Duration) {
 		b.panics.Add(1)
 		if wait = 0; recover() == nil { // runtime.Goexit
 			h.ended, h.endedOf = true, over.Generation
-			b.running.let()
+			b.running.abandon()
 			b.kick()
 		}
 	}()

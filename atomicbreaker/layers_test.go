@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"groupconfig.go", "groupname.go"},                    // what a Group is made from
 	{"do.go"},                                             // Do
 	{"ticket.go", "control.go", "snapshot.go", "idle.go"}, // what callers and operators call
-	{"timer.go"},                                          // what time does
+	{"timer.go", "late.go"},                               // what time does
 	{"hold.go"},                                           // who holds it back at the end of a cooldown
 	{"closed.go", "lastcalls.go", "halfopen.go", "silence.go", "streak.go"}, // counting, and judging probes
 	{"transition.go"},            // opening, cooldown, closing
@@ -47,6 +47,7 @@ var upward = []string{
 	"breaker.go -> announce.go",
 	"breaker.go -> errors.go",
 	"breaker.go -> halfopen.go",
+	"breaker.go -> late.go",
 	"breaker.go -> streak.go",
 	"breaker.go -> ticket.go",
 	"breaker.go -> timer.go",
@@ -55,6 +56,7 @@ var upward = []string{
 	"config.go -> hold.go",
 	"errors.go -> snapshot.go",
 	"groupconfig.go -> group.go",
+	"halfopen.go -> late.go",
 	"halfopen.go -> ticket.go",
 	"halfopen.go -> timer.go",
 	"hold.go -> timer.go",

@@ -220,7 +220,7 @@ func TestLitmusE3Worker(t *testing.T) {
 			second = func() { manual.Advance(0) }
 			if stop != nil {
 				second = func() {
-					at := b.work()
+					at := b.tick()
 					stop()
 					b.arm(at)
 				}

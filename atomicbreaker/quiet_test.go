@@ -66,8 +66,8 @@ func TestOnlyProbesTransitionsAndWakingReadTheClock(t *testing.T) {
 		reads   int64
 	}{
 		"question, closed":          {none, awake, ready, 0},
-		"question, open":            {none, open, ready, 0},
-		"question, half-open":       {none, half, ready, 0},
+		"question, open":            {none, open, ready, 1},
+		"question, half-open":       {none, half, ready, 1},
 		"question, timed":           {timed, awake, ready, 0},
 		"success":                   {none, awake, succeed, 0},
 		"failure":                   {none, awake, fail, 0},
@@ -102,11 +102,15 @@ func TestOnlyProbesTransitionsAndWakingReadTheClock(t *testing.T) {
 			if x.reads == 0 { // nor after any number of them
 				for range 1000 {
 					x.do(b)
-					if b.State() == StateClosed {
+					if b.load().phase() == phaseClosed {
 						b.forget(b.load().generation())
 					}
 				}
-				require.LessOrEqual(t, clk.reads.Load(), int64(1), "beyond a transition")
+				// One refusal in so many looks whether the timer is late.
+				require.LessOrEqual(t, clk.reads.Load(), int64(1+1000/lateEvery), "beyond a transition")
+				if b.load().phase() == phaseClosed || b.load().forced() {
+					require.LessOrEqual(t, clk.reads.Load(), int64(1), "beyond a transition")
+				}
 			}
 		})
 	}

@@ -47,6 +47,9 @@ func (b *Breaker) quietTick(w word, alive bool) bool {
 	return false
 }
 
+// noTicks is more quiet ticks than can ever pass: the next one is the first.
+const noTicks = 1<<63 - 1
+
 // tickHalfOpen closes, gives up or lets one more in, and returns when to look
 // again; never if nothing is in flight, was refused or has been seen.
 func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
@@ -54,7 +57,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	quiet := b.cfg.Recovery.Quiet
 	since := b.since(w)
 	if b.episodeOf != gen {
-		b.episodeOf, b.ticking, b.raisedAt = gen, false, since
+		b.episodeOf, b.ticks, b.raisedAt = gen, noTicks, since
 		b.pace = b.cfg.Cooldown.Min
 		if cool, ok := b.cool.get(gen - 1); ok {
 			b.pace = time.Duration(cool)
@@ -63,7 +66,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	alive := b.kind.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
 	last := b.ticks
 	b.ticks = int64(passed(since, now) / quiet)
-	if b.ticking && b.ticks > last && b.quietTick(w, alive) || b.giveUp(now) {
+	if b.ticks > last && b.quietTick(w, alive) || b.giveUp(now) {
 		return now
 	}
 	start := b.silentSince(w)
@@ -75,8 +78,8 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 		b.raisedAt = now
 		b.pace = min(2*b.pace, b.cfg.Cooldown.Max)
 	}
-	b.ticking = w.inFlight() > 0 || alive || b.full.Load() == markOf(gen)
-	if !b.ticking {
+	if w.inFlight() == 0 && !alive && b.full.Load() != markOf(gen) {
+		b.ticks = noTicks
 		return never
 	}
 	next := later(later(since, time.Duration(b.ticks)*quiet), quiet)

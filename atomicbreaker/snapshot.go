@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/atomicbreaker/breaker/clock"
 	"github.com/atomicbreaker/breaker/ring"
 )
 
@@ -66,6 +67,9 @@ const snapshotTries = 1000
 // are read one after the other while calls go on.
 func (b *Breaker) Snapshot() Snapshot {
 	b.mustBeMade()
+	if w := b.load(); w.phase() != phaseClosed && !w.forced() {
+		b.question()
+	}
 	var s Snapshot
 	var w word
 	for range snapshotTries {
@@ -156,26 +160,52 @@ func (b *Breaker) shown(w word) Counts {
 	return Counts{}
 }
 
-// RetryAfter returns how long the breaker will go on refusing every call: what
-// is left of the cooldown, or after it until BeforeProbe is asked again, at
-// least 1 ms, while it is open. It is 0 otherwise, and while it is forced open,
-// because nobody knows.
+// RetryAfter returns how long a caller who was refused had better wait.
+//
+// While the breaker is open that is the rest of the cooldown, or after it the
+// time until BeforeProbe is asked again; on a clock of real time a millisecond
+// more, because timers come late. While it is half-open and its probe window is
+// full it is a hint: as long as the last probe took, at most Recovery.Quiet.
+// Both are at least 1 ms. It is 0 where Acquire would admit a call, and while
+// the breaker is forced open, because nobody knows.
 func (b *Breaker) RetryAfter() time.Duration {
 	b.mustBeMade()
-	w := b.load()
-	if w.phase() != phaseOpen {
+	if w := b.load(); w.phase() == phaseClosed || w.forced() {
 		return 0
 	}
-	return b.retryAfter(w, b.cfg.Clock.Now())
+	return b.retryAfter(b.question())
 }
 
 func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {
-	if w.phase() != phaseOpen || w.mode() == ForcedOpen {
+	switch {
+	case w.forced():
 		return 0
+	case w.phase() == phaseOpen:
+		return max(b.openFor(w, now), time.Millisecond)
+	case w.phase() == phaseHalfOpen && w.mode() != Shadow && w.inFlight() >= w.window():
+		return max(b.lastProbeTook(), time.Millisecond)
 	}
+	return 0
+}
+
+// openFor is the time until the timer ends the cooldown of w.
+func (b *Breaker) openFor(w word, now time.Duration) time.Duration {
 	end, _ := b.cooldownEnd(w)
 	if h := b.cfg.hold; h != nil && now >= end {
 		end = max(end, time.Duration(h.until.Load()))
 	}
-	return max(passed(now, end), time.Millisecond)
+	if left := passed(now, end); clock.Real(b.cfg.Clock) {
+		return later(left, time.Millisecond)
+	} else {
+		return left
+	}
+}
+
+// lastProbeTook is the latency of the last probe, Quiet if there was none or it took longer.
+func (b *Breaker) lastProbeTook() time.Duration {
+	quiet := b.cfg.Recovery.Quiet
+	if p := b.lastProbe.Load(); p != 0 {
+		return min(time.Duration(p>>2), quiet)
+	}
+	return quiet
 }

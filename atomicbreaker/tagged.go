@@ -48,6 +48,16 @@ func (t *tagged) update(generation uint32, f func(old uint64, ok bool) uint64) {
 	}
 }
 
+// lower brings v down to at most to.
+func lower(v *atomic.Int64, to int64) {
+	for {
+		old := v.Load()
+		if old <= to || v.CompareAndSwap(old, to) {
+			return
+		}
+	}
+}
+
 // raise lifts v to at least to. Instants are kept this way: they only grow, so
 // that one who slept cannot put an older one in the place of a newer.
 func raise(v *atomic.Int64, to int64) {

@@ -13,12 +13,12 @@ import (
 // runs onTimer's loop.
 type worker struct {
 	kicks   atomic.Uint64 // changes to look at
+	due     atomic.Int64  // instant for which the timer is set; never if it is not
 	turned  atomic.Int64  // the latest instant by which the window was moved
 	running baton         // of who does the work
 
-	episodeOf uint32        // the half-open generation that the next four are of
-	ticking   bool          // the timer was set at the last look
-	ticks     int64         // quiet ticks passed
+	episodeOf uint32        // the half-open generation that the next three are of
+	ticks     int64         // quiet ticks passed; noTicks if the timer was not set at the last look
 	pace      time.Duration // of letting one more in while the probes are silent
 	raisedAt  time.Duration // when that was last done
 }
@@ -26,50 +26,75 @@ type worker struct {
 // kick makes the worker look at the breaker.
 func (b *Breaker) kick() {
 	b.kicks.Add(1)
-	b.timer.Reset(0)
+	b.setTimer(0)
 }
 
-// onTimer is the timer's callback. A second one that comes while the first is
-// at work only makes it go round again.
+// kickAt is kick at an instant, from which on the worker is late if its timer
+// is lost.
+func (b *Breaker) kickAt(now time.Duration) {
+	b.kicks.Add(1)
+	lower(&b.due, int64(now))
+	b.setTimer(0)
+}
+
+// onTimer is the timer's callback.
 func (b *Breaker) onTimer() {
+	b.work()
+	b.tellAll() // with the work free for the next timer: a listener may be slow
+}
+
+// work does the worker's work until there is nothing to do but to wait. A second
+// goroutine that comes while the first is at work only makes it go round again.
+func (b *Breaker) work() {
 	if !b.running.take() {
 		return
 	}
-	defer b.tellAll() // with the work free for the next timer: a listener may be slow
-	rested := false
+	ended := false
 	defer func() {
-		if !rested { // the clock or Config.Rand panics
-			b.running.let()
+		if !ended { // the clock or Config.Rand panics
+			b.running.abandon()
 		}
 	}()
 	for {
 		b.running.look()
 		for {
 			// [E3] Whoever kicks first changes what is to be seen, then the
-			// number of kicks, then the timer. A change that work misses is
+			// number of kicks, then the timer. A change that the work misses is
 			// seen by the number here, or sets the timer after arm did.
 			kicks := b.kicks.Load()
-			b.arm(b.work())
+			b.arm(b.tick())
 			if b.kicks.Load() == kicks {
 				break
 			}
 		}
-		if rested = b.running.drop(); rested {
+		if ended = b.running.drop(); ended {
 			return
 		}
 	}
 }
 
 func (b *Breaker) arm(at time.Duration) {
+	b.due.Store(int64(at))
 	if at == never {
+		b.setTimer(never)
+		return
+	}
+	b.setTimer(passed(b.cfg.Clock.Now(), at))
+}
+
+// setTimer sets the timer, or stops it. A timer that panics is as good as one that
+// is lost: see late.go.
+func (b *Breaker) setTimer(d time.Duration) {
+	defer func() { _ = recover() }()
+	if d == never {
 		b.timer.Stop()
 		return
 	}
-	b.timer.Reset(passed(b.cfg.Clock.Now(), at))
+	b.timer.Reset(d)
 }
 
-// work does what is due and returns the instant of what is due next.
-func (b *Breaker) work() time.Duration {
+// tick does what is due and returns the instant of what is due next.
+func (b *Breaker) tick() time.Duration {
 	if b.ring.Crowded() {
 		b.ring.Grow()
 	}

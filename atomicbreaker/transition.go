@@ -192,7 +192,7 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 	if why == ReasonProbeTimeout {
 		b.abandoned.Add(uint64(w.inFlight()))
 	}
-	b.kick()
+	b.kickAt(now)
 	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})

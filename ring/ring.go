@@ -97,25 +97,31 @@ func (r *Ring) Init(o Options) {
 
 // Count adds one to a plain counter of the caller's stripe.
 func (r *Ring) Count(counter int) {
-	if !r.Pick().Bump(counter) {
-		r.Shared()
+	if s := r.Pick(); !s.Bump(counter) {
+		r.Check(s, counter)
 	}
 }
 
-// lookEvery is how many counts of a plain counter there are to one look at
+// checkEvery is how many counts of a plain counter there are to one look at
 // whether the stripe is shared: rare enough to cost nothing, often enough to
 // find out within microseconds of two processors at work.
-const lookEvery = 32
+const checkEvery = 32
 
-// Bump adds one to a plain counter. It reports false if somebody else was seen
-// to do so at the same time; then call [Ring.Shared]. An atomic add cannot see
-// that, and a compare-and-swap instead of it has to read first, which takes
-// half as long again. So one in lookEvery is followed by a compare-and-swap
-// that changes nothing.
-func (s Stripe) Bump(counter int) (alone bool) {
+// Bump adds one to a plain counter. It reports false once in checkEvery counts:
+// then call [Ring.Check], and do whatever else is worth doing as seldom.
+func (s Stripe) Bump(counter int) bool { return s[headWords+counter].Add(1)%checkEvery != 0 }
+
+// Check finds out whether somebody else counts in the caller's stripe, and
+// returns the count. An atomic add cannot see that, and a compare-and-swap
+// instead of it has to read first, which takes half as long again. So it is a
+// compare-and-swap that changes nothing, seldom.
+func (r *Ring) Check(s Stripe, counter int) uint64 {
 	c := &s[headWords+counter]
-	n := c.Add(1)
-	return n%lookEvery != 0 || c.CompareAndSwap(n, n)
+	n := c.Load()
+	if !c.CompareAndSwap(n, n) {
+		r.Shared()
+	}
+	return n
 }
 
 // AddTotal counts an outcome in the totals alone, outside any window, and

@@ -120,8 +120,16 @@ func (m *machine) read(now time.Duration) time.Duration {
 	return now
 }
 
-// retryAfter is how long the breaker will go on refusing at least.
+// retryAfter is how long the breaker will go on refusing at least; in half-open
+// and full it is a hint, as long as the last probe took.
 func (m *machine) retryAfter(now time.Duration) time.Duration {
+	if m.state == atomicbreaker.StateHalfOpen && !m.ready() {
+		last, quiet := m.totals.lastProbe, m.rules.recovery.Quiet
+		if !last.Settled {
+			return quiet
+		}
+		return max(min(last.Latency, quiet), minRetry)
+	}
 	if m.state != atomicbreaker.StateOpen || m.deadline == noSuchTime {
 		return 0
 	}

@@ -14,7 +14,7 @@ var leases = []Mutation{
 	m("hold", "one wait may be of any length", hold,
 		"min(max(wait, minDuration), b.cfg.Cooldown.Max)", "max(wait, minDuration)"),
 	m("hold", "BeforeProbe that ends its goroutine ends the worker", hold,
-		"			b.running.let()\n", ""),
+		"			b.running.abandon()\n", ""),
 	m("hold", "a panic in BeforeProbe is nobody's business", hold,
 		"		b.panics.Add(1)\n		if wait", "		if wait"),
 	m("hold", "a late answer ends the cooldown of a later opening", hold,
