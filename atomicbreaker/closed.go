@@ -157,18 +157,36 @@ func callsUntil(failed, calls uint64, rate float64) uint64 {
 
 // judge trips the breaker if a rule is met. After a failure or a slow call
 // only: a quick success never trips, and a slow one not by its share of failures.
+//
+// Before a trip it reads the clock, once, and looks again at what has changed:
+// the window may have moved since it was summed, and after a stop of the whole
+// process the worker is late to move it. No trip goes by what has aged.
 func (b *Breaker) judge(w word, c ring.Counts, k ring.Kind, run uint32, after time.Duration) {
 	why := b.ruleMet(c, k, run)
 	if why == ReasonNone {
 		return
 	}
-	if c, old := b.aged(w, c); old {
-		if why = b.ruleMet(c, k, run); why == ReasonNone {
+	now := b.cfg.Clock.Now()
+	if again := b.inWindow(w, c, now); again != c {
+		if c, why = again, b.ruleMet(again, k, run); why == ReasonNone {
 			return
 		}
 	}
-	b.trip(w.generation(), why, countsOf(c), after)
+	b.tripAt(w.generation(), why, countsOf(c), after, now)
 	b.tellAll()
+}
+
+// inWindow returns what the window of w holds at an instant. A window counted in
+// calls is c, whatever the time.
+func (b *Breaker) inWindow(w word, c ring.Counts, now time.Duration) ring.Counts {
+	if b.last != nil {
+		return c
+	}
+	number := b.bucketNumber(now)
+	if b.ring.Edge().Behind(number) > 0 {
+		b.onTimer() // whatever has become of the timer
+	}
+	return b.ring.SumAt(w.generation(), number)
 }
 
 // ruleMet returns the first rule that is met.
@@ -183,21 +201,6 @@ func (b *Breaker) ruleMet(c ring.Counts, k ring.Kind, run uint32) Reason {
 		return ReasonReadyToTrip
 	}
 	return ReasonNone
-}
-
-// aged reads the clock and reports whether the worker is late to move the
-// window, as after a stop of the whole process. Then it returns what the window
-// holds by now, which is less than c. No trip goes by what has left the window.
-func (b *Breaker) aged(w word, c ring.Counts) (ring.Counts, bool) {
-	if b.last != nil {
-		return c, false
-	}
-	number := b.bucketNumber(max(b.cfg.Clock.Now(), time.Duration(b.turned.Load())))
-	if b.ring.Edge().Behind(number) == 0 {
-		return c, false
-	}
-	b.onTimer() // whatever has become of the timer
-	return b.ring.SumAt(w.generation(), number), true
 }
 
 // rateMet returns the first rate that a window reaches with an outcome of kind
@@ -222,7 +225,7 @@ func countsOf(c ring.Counts) Counts {
 // bucketNumber is the absolute number of the bucket that holds an instant:
 // edges lie at multiples of a bucket's width since the breaker was made.
 func (b *Breaker) bucketNumber(now time.Duration) uint64 {
-	return uint64(max(now-b.madeAt, 0) / b.bucket)
+	return uint64(passed(b.madeAt, now) / b.bucket)
 }
 
 // turn is bucketNumber for who moves the window, which never goes back: not if
@@ -277,7 +280,7 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 			return never
 		case behind > 0:
 			b.ring.Note(e, gen)
-			if w.mode() != ForcedClosed && b.ring.Stripes() > 1 && b.catchUp(w, e, behind) {
+			if w.mode() != ForcedClosed && b.ring.Stripes() > 1 && b.catchUp(w, e, behind, now) {
 				return now
 			}
 			b.ring.Turn(e, gen, b.ring.Steps(behind))
@@ -285,7 +288,7 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 		case moved && b.ring.Sum(gen).Calls() == 0 && b.ring.Sleep(e, gen):
 			return never
 		default:
-			return b.madeAt + time.Duration(number+1)*b.bucket
+			return later(b.madeAt+time.Duration(number)*b.bucket, b.bucket)
 		}
 	}
 	return never
@@ -296,9 +299,9 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 // Without a bad call in it, ageing alone would trip; and what has aged by now,
 // because the timer is late, trips nothing either. It goes by the rows that are
 // noted, so that what comes after them is judged with the next bucket.
-func (b *Breaker) catchUp(w word, e ring.Edge, behind uint64) bool {
+func (b *Breaker) catchUp(w word, e ring.Edge, behind uint64, now time.Duration) bool {
 	then, ended := b.ring.Noted(e, w.generation(), 0)
-	now, _ := b.ring.Noted(e, w.generation(), behind)
+	still, _ := b.ring.Noted(e, w.generation(), behind)
 	k := ring.Success
 	switch {
 	case ended[ring.Failure] > 0:
@@ -307,9 +310,9 @@ func (b *Breaker) catchUp(w word, e ring.Edge, behind uint64) bool {
 		return false
 	}
 	minimum := uint64(b.cfg.MinimumCalls)
-	why := b.rateMet(now, k)
-	if why == ReasonNone || b.rateMet(then, k) == ReasonNone || min(then.Calls(), now.Calls()) < minimum {
+	why := b.rateMet(still, k)
+	if why == ReasonNone || b.rateMet(then, k) == ReasonNone || min(then.Calls(), still.Calls()) < minimum {
 		return false
 	}
-	return b.trip(w.generation(), why, countsOf(now), 0)
+	return b.tripAt(w.generation(), why, countsOf(still), 0, now)
 }

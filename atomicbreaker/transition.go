@@ -29,6 +29,13 @@ type opening struct {
 // trip opens the breaker if gen is still its generation and it is not forced.
 // after is a server's Retry-After. It reports whether this call did it.
 func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bool {
+	return b.tripAt(gen, why, c, after, never)
+}
+
+// tripAt is trip on evidence that was judged at the instant at, during the
+// generation; never, to read the clock. So what trips is within the rolling
+// window at the instant of the opening, however long this goroutine has slept since.
+func (b *Breaker) tripAt(gen uint32, why Reason, c Counts, after, at time.Duration) bool {
 	draw := jitter{b: b}
 	for {
 		cool, wait := b.cool.v.Load(), b.wait.v.Load()
@@ -36,7 +43,10 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 		if w.generation() != gen || w.phase() == phaseOpen || w.forced() {
 			return false
 		}
-		now := b.cfg.Clock.Now()
+		now := at
+		if now == never {
+			now = b.cfg.Clock.Now()
+		}
 		if b.load() != w {
 			continue // now may lie within a later opening, which it must not lengthen
 		}

@@ -72,7 +72,9 @@ func drawTurnover(seed uint64) (*turnover, *rand.Rand) {
 		Cooldown: base().Cooldown, Stripes: d.stripes,
 	}, d.clock.Manual, nil)
 	if r.IntN(2) > 0 { // the cells are of an earlier generation
-		d.call(success)
+		for range 5 {
+			d.call(success)
+		}
 		d.call(failure)
 		d.reset()
 	}
