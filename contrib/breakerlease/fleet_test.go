@@ -427,3 +427,19 @@ func TestTimeoutFollowsTheRoundTrip(t *testing.T) {
 		})
 	}
 }
+
+// Who has the lease and no calls lets it run out.
+func TestIdleHolderKeepsNobodyWaiting(t *testing.T) {
+	inBubble(t, func(t *testing.T, store *leasetest.Memory) {
+		idle := join(t, store, breakerlease.FleetOptions{}, atomicbreaker.Config{})
+		other := join(t, store, breakerlease.FleetOptions{}, atomicbreaker.Config{})
+		idle.Trip()
+		after(10 * time.Millisecond)
+		other.Trip()
+		after(cooldown)
+		require.True(t, idle.status().Held)
+		require.False(t, other.status().Held)
+		after(150 * time.Millisecond)
+		require.True(t, other.status().Held)
+	})
+}
