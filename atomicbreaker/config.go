@@ -124,14 +124,11 @@ type Config struct {
 }
 
 // settings is what a breaker keeps of its Config with the defaults filled in:
-// the fields in their order. The number of stripes, which only New needs, has
-// made room for what belongs to BeforeProbe, so that nothing that calls read
-// lies elsewhere because of it.
+// the fields in their order, without those that the ring is made from. The
+// number of stripes, which only New needs, has made room for what belongs to
+// BeforeProbe, so that nothing that calls read lies elsewhere because of it.
 type settings struct {
 	Name                string
-	Window              time.Duration
-	Buckets             int
-	WindowCalls         int
 	MinimumCalls        int
 	FailureRate         float64
 	ConsecutiveFailures int
@@ -151,12 +148,13 @@ type settings struct {
 
 func (c *Config) settings() settings {
 	s := settings{
-		c.Name, c.Window, c.Buckets, c.WindowCalls, c.MinimumCalls, c.FailureRate, c.ConsecutiveFailures,
+		c.Name, c.MinimumCalls, c.FailureRate, c.ConsecutiveFailures,
 		c.SlowCallDuration, c.SlowCallRate, c.ReadyToTrip, c.Cooldown, c.Recovery,
 		c.Classify, c.OnTransition, c.OnProbe, c.Clock, c.Rand, nil, c.Mode,
 	}
 	if c.BeforeProbe != nil {
 		s.hold = &hold{before: c.BeforeProbe}
+		s.hold.until.Store(notHeld)
 	}
 	return s
 }

@@ -19,11 +19,14 @@ type CooldownOver struct {
 // that are not atomic are the worker's own.
 type hold struct {
 	before func(CooldownOver) time.Duration
-	until  atomic.Int64 // the instant of the next question; 0: the cooldown is not over yet
+	until  atomic.Int64 // the instant of the next question, or notHeld
 
 	ended   bool // a question has ended its goroutine
 	endedOf uint32
 }
+
+// notHeld is before every instant: the cooldown is not over yet.
+const notHeld = -1 << 63
 
 // maxHeldBack is how many times Cooldown.Max a breaker is held back at most.
 // One that asks nobody sends at least a probe in each Cooldown.Max: so the
@@ -33,7 +36,7 @@ const maxHeldBack = 12
 // heldBack asks BeforeProbe and returns the instant until which the breaker
 // stays open, or now if it goes on.
 func (b *Breaker) heldBack(h *hold, w word, over, now time.Duration) time.Duration {
-	limit := over + maxHeldBack*b.cfg.Cooldown.Max
+	limit := later(over, maxHeldBack*b.cfg.Cooldown.Max)
 	if now >= limit {
 		return now
 	}
@@ -41,7 +44,7 @@ func (b *Breaker) heldBack(h *hold, w word, over, now time.Duration) time.Durati
 	if wait <= 0 {
 		return now
 	}
-	until := min(now+min(max(wait, minDuration), b.cfg.Cooldown.Max), limit)
+	until := min(later(now, min(max(wait, minDuration), b.cfg.Cooldown.Max)), limit)
 	h.until.Store(int64(until))
 	return until
 }
@@ -61,7 +64,7 @@ func (b *Breaker) askBefore(h *hold, over CooldownOver) (wait time.Duration) {
 		b.panics.Add(1)
 		if wait = 0; recover() == nil { // runtime.Goexit
 			h.ended, h.endedOf = true, over.Generation
-			b.running.Store(0)
+			b.running.let()
 			b.kick()
 		}
 	}()

@@ -39,8 +39,9 @@ const (
 	maxName        = 256
 )
 
-// withDefaults fills in what was left zero. c is valid.
-func (c Config) withDefaults() Config {
+// WithDefaults returns c as New takes it: with the defaults for all that was left
+// zero. It finds no fault with c; see [Config.Validate].
+func (c Config) WithDefaults() Config {
 	or(&c.Window, defaultWindow)
 	or(&c.Buckets, defaultBuckets)
 	if c.WindowCalls > 0 {
@@ -186,7 +187,7 @@ func (v *faults) conflicts(c Config) {
 			v.add("MinimumCalls is %d and WindowCalls %d: want MinimumCalls at most WindowCalls, or it is never met",
 				c.MinimumCalls, c.WindowCalls)
 		}
-	} else if d := c.withDefaults(); d.Window >= minDuration && d.Buckets >= 1 && d.Buckets <= maxBuckets &&
+	} else if d := c.WithDefaults(); d.Window >= minDuration && d.Buckets >= 1 && d.Buckets <= maxBuckets &&
 		d.Window%(time.Duration(d.Buckets)*time.Millisecond) != 0 {
 		v.add("Window is %v with Buckets %d, want a bucket of a whole number of milliseconds, at least 1",
 			d.Window, d.Buckets)

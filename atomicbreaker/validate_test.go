@@ -14,7 +14,7 @@ func TestZeroConfigWorksAndMeansTheDefaults(t *testing.T) {
 	require.NoError(t, Config{}.Validate())
 	_, err := New(Config{})
 	require.NoError(t, err)
-	c := Config{}.withDefaults()
+	c := Config{}.WithDefaults()
 	require.NotNil(t, c.Clock)
 	require.NotNil(t, c.Rand)
 	require.Positive(t, c.Stripes)
@@ -29,11 +29,11 @@ func TestZeroConfigWorksAndMeansTheDefaults(t *testing.T) {
 }
 
 func TestDefaultsFollowWhatIsSet(t *testing.T) {
-	require.Equal(t, 20*time.Second, Config{Cooldown: Cooldown{Min: 20 * time.Second}}.withDefaults().Cooldown.Max)
-	require.Equal(t, 5*time.Second, Config{Cooldown: Cooldown{Min: time.Second}}.withDefaults().Cooldown.Max)
-	require.Equal(t, 4, Config{WindowCalls: 4}.withDefaults().MinimumCalls)
-	require.Equal(t, 10, Config{WindowCalls: 400}.withDefaults().MinimumCalls)
-	r := Config{Recovery: Recovery{Probes: 7}}.withDefaults().Recovery
+	require.Equal(t, 20*time.Second, Config{Cooldown: Cooldown{Min: 20 * time.Second}}.WithDefaults().Cooldown.Max)
+	require.Equal(t, 5*time.Second, Config{Cooldown: Cooldown{Min: time.Second}}.WithDefaults().Cooldown.Max)
+	require.Equal(t, 4, Config{WindowCalls: 4}.WithDefaults().MinimumCalls)
+	require.Equal(t, 10, Config{WindowCalls: 400}.WithDefaults().MinimumCalls)
+	r := Config{Recovery: Recovery{Probes: 7}}.WithDefaults().Recovery
 	require.Equal(t, []int{7, 7, 7}, []int{r.Probes, r.Successes, r.Concurrent})
 }
 

@@ -90,6 +90,7 @@ func NewPool(c PoolConfig) (*Pool, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	c.Transport.FailureStatuses = slices.Clone(c.Transport.FailureStatuses)
 	p := &Pool{choice: c.Choice, preserveHost: c.PreserveHost}
 	for _, base := range c.Backends {
 		u, err := url.Parse(base)
