@@ -47,6 +47,15 @@ type FleetOptions struct {
 	// fleets may have the same names by mistake. Default: empty, not compared.
 	Identity string
 
+	// Commands lets this Fleet give commands, and take those of others; see
+	// [Fleet.Command]. Whoever may write to the Store may then trip, reset and
+	// force the breakers of this process. Default: false.
+	Commands bool
+
+	// OnCommand is told of each command before it is carried out, for an audit.
+	// The Logger is told too. It must not block. Default: nil.
+	OnCommand func(Command)
+
 	// Logger is told when the Store fails, at most every LogEvery, and when it is
 	// back. Default: nobody; StatusOf tells each breaker's last failure.
 	Logger *slog.Logger

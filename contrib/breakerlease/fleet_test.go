@@ -2,6 +2,7 @@ package breakerlease_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -216,6 +217,7 @@ func TestStrayVerdicts(t *testing.T) {
 		require.Equal(t, open, say(verdict("answered", "e2", "2")))
 		require.Equal(t, halfOpen, say(verdict("answered", "e1", "7")))
 		m.Reset()
+		after(time.Second)
 		require.Equal(t, atomicbreaker.StateClosed, say(verdict("reopened", "e2", "9")), "a hint opens nobody")
 		require.Equal(t, open, say(verdict("reopened", "e1", "8")))
 	})
@@ -265,7 +267,7 @@ func TestLoneRecoveryIsHeard(t *testing.T) {
 // grants too late goes back.
 func TestSlowStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, store *leasetest.Memory) {
-		m := join(t, store, breakerlease.FleetOptions{}, atomicbreaker.Config{})
+		m := join(t, store, breakerlease.FleetOptions{TTL: 5 * time.Second}, atomicbreaker.Config{})
 		after(time.Second)
 		store.Delay(200 * time.Millisecond)
 		m.Trip()
@@ -299,6 +301,33 @@ func TestStoreThatStandsStill(t *testing.T) {
 		m.fleet.Close()
 		require.LessOrEqual(t, time.Since(began), 50*time.Millisecond)
 		store.Resume()
+	})
+}
+
+// stubborn is a Store whose Acquire does not end with its context, as a client
+// does not that looks at deadlines only.
+type stubborn struct {
+	*leasetest.Memory
+	until chan struct{}
+}
+
+func (s stubborn) Acquire(context.Context, breakerlease.Request) (breakerlease.Acquired, error) {
+	<-s.until
+	return breakerlease.Acquired{}, errors.New("too late")
+}
+
+func TestCloseDoesNotWaitForAStubbornStore(t *testing.T) {
+	inBubble(t, func(t *testing.T, store *leasetest.Memory) {
+		s := stubborn{store, make(chan struct{})}
+		m := join(t, s, breakerlease.FleetOptions{}, atomicbreaker.Config{})
+		m.Trip()
+		after(cooldown + 25*time.Millisecond)
+		require.True(t, m.status().Alone)
+		began := time.Now()
+		time.AfterFunc(time.Minute, func() { close(s.until) })
+		m.fleet.Close()
+		require.LessOrEqual(t, time.Since(began), 50*time.Millisecond)
+		after(time.Minute)
 	})
 }
 
@@ -397,4 +426,20 @@ func TestTimeoutFollowsTheRoundTrip(t *testing.T) {
 			require.Equal(t, x.alone, m.status().Alone, "%v", x)
 		})
 	}
+}
+
+// Who has the lease and no calls lets it run out.
+func TestIdleHolderKeepsNobodyWaiting(t *testing.T) {
+	inBubble(t, func(t *testing.T, store *leasetest.Memory) {
+		idle := join(t, store, breakerlease.FleetOptions{}, atomicbreaker.Config{})
+		other := join(t, store, breakerlease.FleetOptions{}, atomicbreaker.Config{})
+		idle.Trip()
+		after(10 * time.Millisecond)
+		other.Trip()
+		after(cooldown)
+		require.True(t, idle.status().Held)
+		require.False(t, other.status().Held)
+		after(150 * time.Millisecond)
+		require.True(t, other.status().Held)
+	})
 }

@@ -40,6 +40,10 @@ func (f *Fleet) heard(text string) {
 	case !ok || m.from == f.id:
 	case m.kind == hello:
 		f.met(m)
+	case m.kind == command:
+		if _, ours := f.teams.Load(m.name); ours {
+			f.obey(m)
+		}
 	default:
 		if t, ours := f.teams.Load(m.name); ours {
 			f.act(t.(*team), m)

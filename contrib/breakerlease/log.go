@@ -63,6 +63,13 @@ func (l *limitedLog) replaced(name string) {
 	}
 }
 
+// commanded tells of a command.
+func (l *limitedLog) commanded(c Command) {
+	if l.to != nil {
+		l.to.Warn("breakerlease: a command for the fleet", "name", c.Name, "action", string(c.Action), "for", c.For, "by", c.By, "why", c.Why)
+	}
+}
+
 // disagree tells on what a member disagrees.
 func (l *limitedLog) disagree(what, who string) {
 	if l.to != nil {

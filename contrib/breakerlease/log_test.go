@@ -34,6 +34,7 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	for _, m := range []message{
 		{from: "A", kind: "answered", name: "a b {} ü&=", token: Token{"epoch", 1 << 60}},
 		{from: "A", kind: "recovered", name: "x", alone: true},
+		{from: "A", kind: command, id: "1", name: "x", command: Command{Name: "x", Action: Shadow, For: time.Minute, By: "me & you", Why: "a trial"}},
 		{from: "A", kind: hello, holder: "host/1", identity: "stock, eu", ttl: 100 * time.Millisecond},
 	} {
 		got, ok := parse(m.String())

@@ -8,10 +8,10 @@ import (
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 )
 
-// message is what members of a fleet tell each other: a verdict, or hello.
+// message is what members of a fleet tell each other: a verdict, hello or a command.
 type message struct {
 	from  string
-	kind  string // of a lease: what became of it; or hello
+	kind  string // of a lease: what became of it; or hello, or command
 	name  string
 	token Token
 	alone bool // found out without a lease
@@ -21,10 +21,17 @@ type message struct {
 	identity string
 	ttl      time.Duration
 
+	// Of a command.
+	id      string
+	command Command
+
 	teller *atomicbreaker.Breaker // not sent: it knows already
 }
 
-const hello = "hello"
+const (
+	hello   = "hello"
+	command = "command"
+)
 
 // wireVersion is that of the form on the wire. Messages of others are ignored.
 const wireVersion = "2"
@@ -46,6 +53,13 @@ func (m message) String() string {
 	if m.token != (Token{}) {
 		v.Set("epoch", m.token.Epoch)
 		v.Set("number", strconv.FormatUint(m.token.Number, 10))
+	}
+	if m.kind == command {
+		set("id", m.id)
+		set("action", string(m.command.Action))
+		set("by", m.command.By)
+		set("why", m.command.Why)
+		v.Set("for", m.command.For.String())
 	}
 	if m.ttl > 0 {
 		v.Set("ttl", m.ttl.String())
@@ -72,6 +86,12 @@ func parse(text string) (m message, ok bool) {
 	if m.kind == hello {
 		m.ttl, err = time.ParseDuration(v.Get("ttl"))
 		return m, err == nil && m.from != ""
+	}
+	if m.kind == command {
+		m.id = v.Get("id")
+		m.command = Command{Name: m.name, Action: Action(v.Get("action")), By: v.Get("by"), Why: v.Get("why")}
+		m.command.For, err = time.ParseDuration(v.Get("for"))
+		return m, err == nil && m.id != ""
 	}
 	if !m.alone {
 		m.token.Number, err = strconv.ParseUint(v.Get("number"), 10, 62)

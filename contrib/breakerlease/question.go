@@ -187,6 +187,7 @@ func (s *seat) tell(n News) {
 		err = s.lease.Tell(ctx, n)
 	})
 	if err != nil {
+		s.unsaid.Add(1)
 		s.fail(err)
 	}
 }

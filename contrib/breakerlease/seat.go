@@ -21,13 +21,14 @@ type seat struct {
 	rand    func() float64
 	before  func(atomicbreaker.CooldownOver) time.Duration // the user's own; may be nil
 
-	of    atomic.Pointer[weak.Pointer[atomicbreaker.Breaker]]
-	asked atomic.Pointer[question] // the latest; written by the breaker's worker
-	held  atomic.Pointer[grant]    // who takes it out tells what became of it
-	lone  atomic.Uint64            // markOf the half-open generation that began alone
-	told  atomic.Uint64            // markOf the lone generation whose first success was told of
-	alone atomic.Bool              // the last half-open episode began alone
-	out   atomic.Int32             // calls of the Lease that have not come back
+	of     atomic.Pointer[weak.Pointer[atomicbreaker.Breaker]]
+	asked  atomic.Pointer[question] // the latest; written by the breaker's worker
+	held   atomic.Pointer[grant]    // who takes it out tells what became of it
+	lone   atomic.Uint64            // markOf the half-open generation that began alone
+	told   atomic.Uint64            // markOf the lone generation whose first success was told of
+	alone  atomic.Bool              // the last half-open episode began alone
+	out    atomic.Int32             // calls of the Lease that have not come back
+	unsaid atomic.Uint64            // news that was not told because there were too many of these
 
 	granted, refused, failed atomic.Uint64
 	lastError                atomic.Pointer[string]

@@ -18,6 +18,8 @@ type team struct {
 	members []weak.Pointer[atomicbreaker.Breaker]
 	heard   Token     // of the last verdict acted upon, or of the last lease that the Store has told of
 	verdict uint64    // the last of that one
+	obeyed  []string  // the latest commands, by id
+	latest  string    // the last of them
 	hinted  time.Time // when the last hint was acted upon that no token fences
 }
 

@@ -16,7 +16,7 @@ func New(o Options) (*Fleet, error) {
 	store, err := NewStore(o.Client, o.Prefix)
 	fleet := breakerlease.FleetOptions{
 		Store: store, TTL: o.TTL, Timeout: o.Timeout, OpenWithOthers: o.OpenWithOthers,
-		Identity: o.Identity, Logger: o.Logger, LogEvery: o.LogEvery,
+		Identity: o.Identity, Commands: o.Commands, OnCommand: o.OnCommand, Logger: o.Logger, LogEvery: o.LogEvery,
 	}
 	if err != nil {
 		fleet.Store = unusable{} // the other faults are told of too

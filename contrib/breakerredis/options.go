@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	Timeout        time.Duration // default: 25 ms
 	OpenWithOthers bool
 	Identity       string
+	Commands       bool
+	OnCommand      func(breakerlease.Command)
 	Logger         *slog.Logger
 	LogEvery       time.Duration // default: 1 minute
 }

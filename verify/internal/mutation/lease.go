@@ -5,6 +5,10 @@ const (
 	hold     = "atomicbreaker/hold.go"
 	question = "contrib/breakerlease/question.go"
 	seat     = "contrib/breakerlease/seat.go"
+	holder   = "contrib/breakerlease/holder.go"
+	team     = "contrib/breakerlease/team.go"
+	fleet    = "contrib/breakerlease/fleet.go"
+	listen   = "contrib/breakerlease/listen.go"
 )
 
 // leases are the mutations of BeforeProbe and of package breakerlease.
@@ -58,4 +62,25 @@ var leases = []Mutation{
 		"	if t.Reason == atomicbreaker.ReasonRecovered && s.lone", "	if s.lone"),
 	m("lease", "a Config for one breaker serves two", seat,
 		"		return *of == p", "		return true"),
+
+	m("fleet", "numbers of two epochs are compared", team,
+		"m.token.Epoch == last.Epoch && (", "("),
+	m("fleet", "a number far ahead makes a process deaf", team,
+		"(last.Number == 0 || m.token.Number <= last.Number+maxAhead)", "true"),
+	m("fleet", "hints are acted upon as often as they come", team,
+		" || now.Sub(t.hinted) < hintEvery", ""),
+	m("fleet", "a hint opens a breaker", team,
+		"m.verdict() == Reopened || now", "now"),
+	m("fleet", "a grant that nobody waits for stays out", holder,
+		"if !waits.CompareAndSwap(0, 1) && a.Granted {", "if !waits.CompareAndSwap(0, 1) && false {"),
+	m("fleet", "a lease may be as long as it likes", holder,
+		"Limit: max(maxLife*ttl, q.Cooldown.Max),", "Limit: 1<<62,"),
+	m("fleet", "a lease is renewed without a probe", holder,
+		"status.Held && !s.Unprobed", "status.Held"),
+	m("fleet", "Close waits for a store that stands still", fleet,
+		"	case <-time.After(2 * f.timeout()):\n", ""),
+	m("fleet", "nobody waits for a store that is far away", fleet,
+		"max(minTimeout, 3*time.Duration(f.trip.Load()))", "minTimeout"),
+	m("fleet", "members may disagree on the TTL", listen,
+		"	if m.ttl != f.o.TTL {", "	if false {"),
 }
