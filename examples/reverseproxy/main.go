@@ -26,7 +26,7 @@ import (
 func serve(ctx context.Context, l net.Listener, backends []string) error {
 	pool, err := breakerhttp.NewPool(breakerhttp.PoolConfig{
 		Backends:  backends,
-		Choice:    breakerhttp.LeastInFlight,
+		Choice:    breakerhttp.LeastRequest,
 		Transport: breakerhttp.Transport{JudgeBody: true},
 		Breaker: atomicbreaker.Config{OnTransition: func(t atomicbreaker.Transition) {
 			slog.Info("breaker", "backend", t.Name, "from", t.From, "to", t.To, "reason", t.Reason)
