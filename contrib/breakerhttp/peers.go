@@ -6,21 +6,25 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/atomicbreaker/breaker/atomicbreaker"
 )
 
 // peer is how a backend has done of late, compared with the others: moving
-// averages over some 32 exchanges. It bounds what a sick member costs before
+// averages over some 32 exchanges, or those of some seconds where they are few. It bounds what a sick member costs before
 // its breaker opens, or where it is not sick enough for that.
 type peer struct {
 	mu      sync.Mutex
 	latency float64       // to the header, in seconds
 	failed  float64       // the share
 	calls   int           // up to enough
+	at      time.Duration // of the last exchange
 	less    atomic.Uint64 // the bits of how many times less it gets; 0 is 1
 }
 
 const (
-	peerWeight  = 1.0 / 32
+	peerWeight  = 1.0 / 32               // of an exchange in the averages, at least
+	mostWeight  = 1.0 / 3                // at most, after a second without one
 	enough      = 20                     // exchanges before a peer is compared
 	mostLess    = 10                     // so that it goes on being measured
 	compareTime = 100 * time.Millisecond // how often
@@ -35,20 +39,29 @@ func (p *peer) share() float64 {
 	return 1
 }
 
-func (p *peer) add(latency time.Duration, failed bool) {
+func (p *peer) add(now, latency time.Duration, failed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := 0.0
 	if failed {
 		f = 1
 	}
-	w := peerWeight
+	w := min(max(peerWeight, (now-p.at).Seconds()), mostWeight)
+	p.at = now
 	if p.calls < enough {
 		p.calls++
 		w = max(w, 1/float64(p.calls))
 	}
 	p.latency += w * (latency.Seconds() - p.latency)
 	p.failed += w * (f - p.failed)
+}
+
+// forget begins anew, for a backend whose breaker has taken over.
+func (p *peer) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.latency, p.failed, p.calls = 0, 0, 0
+	p.less.Store(0)
 }
 
 func (p *peer) figures() (latency, failed float64, known bool) {
@@ -65,7 +78,11 @@ func (p *Pool) measured(b *Backend, now, latency time.Duration, failed bool) {
 	if isOff(p.config.Outlier) {
 		return
 	}
-	b.peer.add(latency, failed)
+	if b.breaker.State() != atomicbreaker.StateClosed {
+		b.peer.forget() // the breaker says how much it gets
+		return
+	}
+	b.peer.add(now, latency, failed)
 	due := p.peers.next.Load()
 	if int64(now) < due || !p.peers.next.CompareAndSwap(due, int64(now+compareTime)) {
 		return
