@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/internal/maxopen"
 )
 
 // Backend is one member of a [Pool].
@@ -71,9 +72,7 @@ func (p *Pool) newBackend(m Member) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("breakerhttp: backend %s: %w", m.URL, err)
 	}
-	beyond, err := atomicbreaker.New(atomicbreaker.Config{
-		Name: config.Name, Clock: config.Clock, Stripes: config.Stripes, Mode: atomicbreaker.ForcedClosed,
-	})
+	beyond, err := atomicbreaker.New(maxopen.Of(config))
 	if err != nil {
 		return nil, fmt.Errorf("breakerhttp: backend %s: %w", m.URL, err)
 	}
@@ -155,16 +154,8 @@ func addressOf(base string) string {
 	return OriginOf(u).String() + strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// goesOn reports whether it may be asked past its breaker that refuses: it serves at
-// least one in five of what it gets. What is in flight is not served yet.
-func (b *Backend) goesOn() bool {
-	const share = 5
-	c := b.beyond.Breaker.Snapshot().Rolling
-	return c.Calls+uint64(b.InFlight()) < share*(c.Calls-c.Failures+1)
-}
-
-// health is the share of successes past its breaker, as far as known.
-func (b *Backend) health() float64 {
-	c := b.beyond.Breaker.Snapshot().Rolling
-	return float64(c.Calls-c.Failures+1) / float64(c.Calls+2)
+// past tells the breaker that counts what goes past the backend's own, and how
+// much may be in flight there.
+func (b *Backend) past() (*atomicbreaker.Breaker, int64) {
+	return b.beyond.Breaker, b.send.inFlight.Load()
 }

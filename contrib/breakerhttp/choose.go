@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/internal/maxopen"
 )
 
 // way is how a request gets to the chosen backend.
@@ -24,8 +25,9 @@ const (
 func (p *Pool) choose(req *http.Request, tried []*Backend) (*Backend, way) {
 	var room, more [16]*Backend
 	ready, sick, soonest, takes := p.sort(tried, room[:0], more[:0])
-	if over := len(sick) - p.config.maxOpenOf(takes); over > 0 {
-		ready = append(ready, p.leastSick(sick, tried, over)...)
+	if over := len(sick) - maxopen.Allowed(p.config.MaxOpen, takes); over > 0 {
+		sick = slices.DeleteFunc(sick, func(b *Backend) bool { return slices.Contains(tried, b) })
+		ready = append(ready, maxopen.LeastSick(sick, over, (*Backend).past)...)
 	}
 	if len(ready) == 0 {
 		return soonest, refused
@@ -48,7 +50,7 @@ func (p *Pool) sort(tried []*Backend, ready, refusing []*Backend) (_, _ []*Backe
 		}
 		takes++
 		isReady := b.breaker.Ready()
-		if !isReady && !heldOpen(b.breaker) {
+		if !isReady && !maxopen.HeldOpen(b.breaker) {
 			refusing = append(refusing, b)
 		}
 		if slices.Contains(tried, b) {
@@ -64,31 +66,10 @@ func (p *Pool) sort(tried []*Backend, ready, refusing []*Backend) (_, _ []*Backe
 		}
 	}
 	// Active checks are believed as long as they leave enough members.
-	if downs > 0 && downs < len(ready) && downs <= p.config.maxOpenOf(takes) {
+	if downs > 0 && downs < len(ready) && downs <= maxopen.Allowed(p.config.MaxOpen, takes) {
 		ready = slices.DeleteFunc(ready, (*Backend).Down)
 	}
 	return ready, refusing, soonest, takes
-}
-
-// leastSick returns up to n of those that refuse that may go on.
-func (p *Pool) leastSick(refusing, tried []*Backend, n int) []*Backend {
-	going := make([]*Backend, 0, len(refusing))
-	for _, b := range refusing {
-		if !slices.Contains(tried, b) && b.goesOn() {
-			going = append(going, b)
-		}
-	}
-	rand.Shuffle(len(going), func(i, j int) { going[i], going[j] = going[j], going[i] })
-	slices.SortStableFunc(going, func(a, b *Backend) int {
-		switch ha, hb := a.health(), b.health(); {
-		case ha > hb+0.1:
-			return -1
-		case hb > ha+0.1:
-			return 1
-		}
-		return 0
-	})
-	return going[:min(n, len(going))]
 }
 
 // upToPeers leaves those out, most of the time, that are behind their peers.
@@ -205,13 +186,8 @@ func hash(key, address string) uint64 {
 
 // waitFor orders breakers that are not ready: half-open, open, forced open.
 func waitFor(b *atomicbreaker.Breaker) time.Duration {
-	if heldOpen(b) {
+	if maxopen.HeldOpen(b) {
 		return 1<<63 - 1
 	}
 	return b.RetryAfter()
-}
-
-// heldOpen reports whether an operator holds the breaker open.
-func heldOpen(b *atomicbreaker.Breaker) bool {
-	return b.State() == atomicbreaker.StateOpen && b.RetryAfter() == 0
 }

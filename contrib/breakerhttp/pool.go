@@ -1,6 +1,7 @@
 package breakerhttp
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 	"github.com/atomicbreaker/breaker/clock"
+	"github.com/atomicbreaker/breaker/contrib/internal/maxopen"
 )
 
 // Pool spreads requests over backends with a breaker each. It chooses by
@@ -169,21 +171,14 @@ func (c PoolConfig) withDefaults() PoolConfig {
 	if c.Breaker.Clock == nil {
 		c.Breaker.Clock = clock.System()
 	}
-	if c.Attempts == 0 {
-		c.Attempts = 3
-	}
-	if c.RetryShare == 0 {
-		c.RetryShare = 0.2
-	}
+	c.Attempts = cmp.Or(c.Attempts, 3)
+	c.RetryShare = cmp.Or(c.RetryShare, 0.2)
 	if c.ResponseTimeout == 0 {
 		c.ResponseTimeout = 30 * time.Second
 	}
-	if c.MaxOpen == 0 {
-		c.MaxOpen = 0.5
-	}
-	if c.Outlier == 0 {
-		c.Outlier = 3
-	}
+	c.MaxOpen = cmp.Or(c.MaxOpen, maxopen.Default)
+	c.Breaker.ConsecutiveFailures = cmp.Or(c.Breaker.ConsecutiveFailures, maxopen.Streak)
+	c.Outlier = cmp.Or(c.Outlier, 3)
 	return c
 }
 

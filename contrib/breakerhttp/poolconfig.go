@@ -3,12 +3,12 @@ package breakerhttp
 import (
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/internal/maxopen"
 )
 
 // PoolConfig describes a [Pool]. A field that is zero has its default.
@@ -24,6 +24,7 @@ type PoolConfig struct {
 
 	// Breaker is the configuration of each backend's breaker but for its
 	// name, which is Breaker.Name, if set, a space, and the backend's URL.
+	// Default of ConsecutiveFailures: 6, as another backend can take over.
 	Breaker atomicbreaker.Config
 
 	// Choice is how a backend is chosen. Default: LeastRequest.
@@ -140,8 +141,8 @@ func (c PoolConfig) Validate() error {
 	if d := c.ResponseTimeout; !isOff(d) && d != 0 && (d < time.Millisecond || d > 24*time.Hour) {
 		add("ResponseTimeout is %v, want 1ms to 24h, or Off", d)
 	}
-	if m := c.MaxOpen; !(m >= 0 && m <= 1) {
-		add("MaxOpen is %v, want above 0 to 1", m)
+	if _, err := maxopen.Share(c.MaxOpen); err != nil {
+		add("MaxOpen %w", err)
 	}
 	if o := c.Outlier; !isOff(o) && o != 0 && !(o > 1 && o <= 1000) {
 		add("Outlier is %v, want above 1 to 1000, or Off", o)
@@ -188,6 +189,3 @@ func memberFaults(field string, members []Member) (faults []error) {
 	}
 	return faults
 }
-
-// maxOpenOf returns how many of n backends may be open.
-func (c *PoolConfig) maxOpenOf(n int) int { return max(1, int(math.Floor(c.MaxOpen*float64(n)+1e-9))) }
