@@ -87,7 +87,7 @@ func (a *attempts) judge(b *Backend, resp *http.Response, err error) verdict {
 		return final
 	case refusedBy(b, err) || notDialled(err):
 		return notSent
-	case atomicbreaker.Rejected(err):
+	case atomicbreaker.IsRejected(err):
 		return final // by a breaker that Base asks
 	}
 	a.sent++

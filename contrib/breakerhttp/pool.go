@@ -35,7 +35,7 @@ import (
 //
 // If no backend may be asked, the request is refused at once by the breaker
 // that will be ready first. The refusal is an error for which
-// [atomicbreaker.Rejected] is true. [PoolConfig].MaxOpen says how many may refuse.
+// [atomicbreaker.IsRejected] is true. [PoolConfig].MaxOpen says how many may refuse.
 //
 // A member that is much slower than its peers or fails more often gets less,
 // down to a tenth of its share, long before its breaker opens: see

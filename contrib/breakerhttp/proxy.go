@@ -37,7 +37,7 @@ func ErrorHandler(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case r.Context().Err() != nil:
 		w.WriteHeader(StatusClientClosedRequest)
-	case atomicbreaker.Rejected(err):
+	case atomicbreaker.IsRejected(err):
 		WriteRefusal(w, err)
 	case errors.Is(err, ErrNoBackend):
 		w.WriteHeader(http.StatusServiceUnavailable)
