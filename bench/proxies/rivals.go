@@ -210,6 +210,9 @@ http://:PORT {
 	reverse_proxy BACKEND_A BACKEND_B {
 		lb_policy atomicbreaker round_robin
 		lb_retries 2
+		lb_retry_match {
+			expression "{method} == 'GET' && ({rp.is_transport_error} || {rp.status_code} in [502, 503, 504])"
+		}
 		transport atomicbreaker {
 			transport http {
 				dial_timeout 1s
