@@ -232,7 +232,8 @@ func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 // TestRetryStorm: every backend answers 503 for a minute. What the backends
 // get is at most 1.05 times the requests in the first 10 s and 1.01 after.
 func TestRetryStorm(t *testing.T) {
-	for _, maxOpen := range []float64{0.5, 1} {
+	// Breakers that never open leave all to the budget.
+	for _, mode := range []atomicbreaker.Mode{atomicbreaker.Auto, atomicbreaker.ForcedClosed} {
 		for _, rate := range []int{10, 60, 600} {
 			synctest.Test(t, func(t *testing.T) {
 				sick := false
@@ -242,8 +243,7 @@ func TestRetryStorm(t *testing.T) {
 					}
 					return 200, nil
 				}}
-				// Breakers that never open leave all to the budget.
-				pool := newPool(t, s, breakerhttp.PoolConfig{MaxOpen: maxOpen, Breaker: atomicbreaker.Config{Mode: atomicbreaker.ForcedClosed}}, "a", "b", "c")
+				pool := newPool(t, s, breakerhttp.PoolConfig{Breaker: atomicbreaker.Config{Mode: mode}}, "a", "b", "c")
 				run := func(d time.Duration) (requests, got int) {
 					before := s.total()
 					for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second / time.Duration(rate)) {
@@ -257,7 +257,7 @@ func TestRetryStorm(t *testing.T) {
 				for i, most := range []float64{1.05, 1.01, 1.01, 1.01, 1.01, 1.01} {
 					requests, got := run(10 * time.Second)
 					if float64(got) > most*float64(requests) {
-						t.Errorf("%d/s, %d s into the outage: %d for %d requests, want at most %v times", rate, 10*i, got, requests, most)
+						t.Errorf("%v, %d/s, %d s into the outage: %d for %d requests, want at most %v times", mode, rate, 10*i, got, requests, most)
 					}
 				}
 				sick = false
@@ -271,7 +271,7 @@ func TestRetryStorm(t *testing.T) {
 					return 200, nil
 				}
 				if got := status(pool, "GET"); got != 200 {
-					t.Errorf("%d/s: got %d after the outage, want the budget back", rate, got)
+					t.Errorf("%v, %d/s: got %d after the outage, want the budget back", mode, rate, got)
 				}
 			})
 		}
@@ -395,6 +395,67 @@ func TestTheClientsDeadlineEndsAll(t *testing.T) {
 		_, err := pool.RoundTrip(httptest.NewRequestWithContext(ctx, "GET", "http://pool/", nil))
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 1500*time.Millisecond || s.total() != 2 {
 			t.Errorf("%v after %v and %d tries, want the deadline after two", err, took, s.total())
+		}
+	})
+}
+
+// TestDefaultLimit: nobody waits for ever for a backend that hangs.
+func TestDefaultLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{answer: func(r *http.Request) (int, error) {
+			<-r.Context().Done()
+			return 0, r.Context().Err()
+		}}
+		pool := newPool(t, s, breakerhttp.PoolConfig{}, "a", "b")
+		start := time.Now()
+		_, err := pool.RoundTrip(httptest.NewRequest("POST", "http://pool/", nil))
+		if took := time.Since(start); !errors.Is(err, breakerhttp.ErrResponseTimeout) || took != 30*time.Second {
+			t.Errorf("%v after %v, want the limit after 30 s", err, took)
+		}
+		start = time.Now()
+		off := newPool(t, s, breakerhttp.PoolConfig{ResponseTimeout: atomicbreaker.Off}, "a")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		off.RoundTrip(httptest.NewRequestWithContext(ctx, "POST", "http://pool/", nil))
+		if took := time.Since(start); took != time.Hour {
+			t.Errorf("off: gave up after %v", took)
+		}
+	})
+}
+
+// TestAMendedBackendGetsItsShare: what the figures of its bad time say is
+// forgotten once its breaker has judged it.
+func TestAMendedBackendGetsItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sick := false
+		s := &site{answer: func(r *http.Request) (int, error) {
+			time.Sleep(time.Millisecond)
+			if sick && r.URL.Host == "a" {
+				return 503, nil
+			}
+			return 200, nil
+		}}
+		pool := newPool(t, s, breakerhttp.PoolConfig{}, "a", "b")
+		run := func(d time.Duration) (failed, a int) {
+			before := s.asked["a"]
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second / 60) {
+				if status(pool, "GET") != 200 {
+					failed++
+				}
+			}
+			return failed, s.asked["a"] - before
+		}
+		run(5 * time.Second)
+		sick = true
+		failed, _ := run(10 * time.Second)
+		sick = false
+		again, _ := run(3 * time.Second)
+		_, a := run(4 * time.Second)
+		if failed+again != 0 {
+			t.Errorf("%d requests failed that another backend could have served", failed+again)
+		}
+		if a < 80 || a > 160 || pool.Backends()[0].Share() != 1 {
+			t.Errorf("3 s after it is well it gets %d of 240, and %v of its share", a, pool.Backends()[0].Share())
 		}
 	})
 }

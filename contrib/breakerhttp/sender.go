@@ -145,8 +145,8 @@ func (e *exchange) answered() bool {
 	return !e.expired
 }
 
-// timedBody stops the limit while the request's own body is waited for, and
-// starts it anew with each piece.
+// timedBody keeps the limit from striking while the request's own body is
+// waited for, and starts it anew with each piece.
 type timedBody struct {
 	io.ReadCloser
 	e *exchange
@@ -162,11 +162,7 @@ func (e *exchange) waits(n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.reading += n
-	switch {
-	case e.over:
-	case e.reading > 0:
-		e.timer.Stop()
-	default:
+	if !e.over && e.reading == 0 {
 		e.timer.Reset(e.sender.limit)
 	}
 }
