@@ -496,6 +496,8 @@ func TestChecks(t *testing.T) {
 			for range 100 {
 				status(pool, "GET")
 			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			return s.asked["b"]
 		}
 		time.Sleep(1500 * time.Millisecond) // two checks
