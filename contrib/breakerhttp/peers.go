@@ -11,13 +11,15 @@ import (
 )
 
 // peer is how a backend has done of late, compared with the others: moving
-// averages over some 32 exchanges, or those of some seconds where they are few. It bounds what a sick member costs before
+// averages over some 32 exchanges, or those of some seconds where they are few;
+// of latencies the geometric one, as it is about how many times. It bounds what a sick member costs before
 // its breaker opens, or where it is not sick enough for that.
 type peer struct {
 	mu      sync.Mutex
-	latency float64       // to the header, in seconds
+	latency float64       // to the header, of answers that are no failures: the logarithm of the seconds
 	failed  float64       // the share
 	calls   int           // up to enough
+	answers int           // of these no failures
 	at      time.Duration // of the last exchange
 	less    atomic.Uint64 // the bits of how many times less it gets; 0 is 1
 }
@@ -28,7 +30,7 @@ const (
 	enough      = 20                     // exchanges before a peer is compared
 	mostLess    = 10                     // so that it goes on being measured
 	compareTime = 100 * time.Millisecond // how often
-	leastSlower = 0.002                  // seconds; below that nobody is slow
+	leastSlower = 0.002                  // seconds; below that all are alike
 	leastSicker = 0.1
 )
 
@@ -52,22 +54,29 @@ func (p *peer) add(now, latency time.Duration, failed bool) {
 		p.calls++
 		w = max(w, 1/float64(p.calls))
 	}
-	p.latency += w * (latency.Seconds() - p.latency)
 	p.failed += w * (f - p.failed)
+	if !failed {
+		p.answers = min(p.answers+1, enough)
+		w = max(w, 1/float64(p.answers))
+		p.latency += w * (math.Log(max(latency.Seconds(), leastSlower)) - p.latency)
+	}
 }
 
 // forget begins anew, for a backend whose breaker has taken over.
 func (p *peer) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.latency, p.failed, p.calls = 0, 0, 0
+	p.latency, p.failed, p.calls, p.answers = 0, 0, 0, 0
 	p.less.Store(0)
 }
 
 func (p *peer) figures() (latency, failed float64, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.latency, p.failed, p.calls >= enough
+	if p.answers == 0 {
+		return leastSlower, p.failed, p.calls >= enough
+	}
+	return math.Exp(p.latency), p.failed, p.calls >= enough
 }
 
 // peers compares the members now and then.
@@ -110,7 +119,7 @@ func (p *Pool) behind(b *Backend, members []*Backend) float64 {
 		return 1
 	}
 	less := 1.0
-	if usual := median(latencies); latency > p.config.Outlier*usual && latency > usual+leastSlower {
+	if usual := median(latencies); latency > p.config.Outlier*usual {
 		less = latency / (p.config.Outlier * usual)
 	}
 	if more := failed - median(shares); more > leastSicker {

@@ -45,12 +45,13 @@ func HeldOpen(b *atomicbreaker.Breaker) bool {
 }
 
 // goesOn reports whether a backend may be asked past its breaker: it serves at
-// least one in five of what it gets. What is in flight is not served yet. b
-// counts what went past.
+// least one in five of what it gets, with ten to begin with: fewer, and chance
+// alone would take one that fails 60 % for dead, for as long as b remembers. What is
+// in flight is not served yet. b counts what went past.
 func goesOn(b *atomicbreaker.Breaker, inFlight int64) bool {
 	const share = 5
 	c := b.Snapshot().Rolling
-	return c.Calls+uint64(inFlight) < share*(c.Calls-c.Failures+1)
+	return c.Calls+uint64(inFlight) < share*(c.Calls-c.Failures+2)
 }
 
 // health is the share of successes past the breaker, in tenths, so that what
