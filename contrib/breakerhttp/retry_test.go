@@ -1,7 +1,6 @@
 package breakerhttp_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/atomicbreaker/breaker/atomicbreaker"
 	"github.com/atomicbreaker/breaker/contrib/breakerhttp"
 )
 
@@ -231,231 +228,12 @@ func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
 // TestRetryStorm: every backend answers 503 for a minute. What the backends
 // get is at most 1.05 times the requests in the first 10 s and 1.01 after.
-func TestRetryStorm(t *testing.T) {
-	// Breakers that never open leave all to the budget.
-	for _, mode := range []atomicbreaker.Mode{atomicbreaker.Auto, atomicbreaker.ForcedClosed} {
-		for _, rate := range []int{10, 60, 600} {
-			synctest.Test(t, func(t *testing.T) {
-				sick := false
-				s := &site{answer: func(*http.Request) (int, error) {
-					if sick {
-						return 503, nil
-					}
-					return 200, nil
-				}}
-				pool := newPool(t, s, breakerhttp.PoolConfig{Breaker: atomicbreaker.Config{Mode: mode}}, "a", "b", "c")
-				run := func(d time.Duration) (requests, got int) {
-					before := s.total()
-					for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second / time.Duration(rate)) {
-						requests++
-						status(pool, "GET")
-					}
-					return requests, s.total() - before
-				}
-				run(20 * time.Second)
-				sick = true
-				for i, most := range []float64{1.05, 1.01, 1.01, 1.01, 1.01, 1.01} {
-					requests, got := run(10 * time.Second)
-					if float64(got) > most*float64(requests) {
-						t.Errorf("%v, %d/s, %d s into the outage: %d for %d requests, want at most %v times", mode, rate, 10*i, got, requests, most)
-					}
-				}
-				sick = false
-				run(10 * time.Second)
-				first := true
-				s.answer = func(*http.Request) (int, error) {
-					if first {
-						first = false
-						return 503, nil
-					}
-					return 200, nil
-				}
-				if got := status(pool, "GET"); got != 200 {
-					t.Errorf("%v, %d/s: got %d after the outage, want the budget back", mode, rate, got)
-				}
-			})
-		}
-	}
-}
-
 // TestBudgetIsRefilledByTime: after an outage in which nothing succeeded.
-func TestBudgetIsRefilledByTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &site{answer: func(*http.Request) (int, error) { return 503, nil }}
-		pool := newPool(t, s, breakerhttp.PoolConfig{Breaker: atomicbreaker.Config{Mode: atomicbreaker.ForcedClosed}}, "a", "b")
-		for range 20 {
-			status(pool, "GET")
-		}
-		if n := s.total(); n != 23 {
-			t.Fatalf("%d for 20 requests, want 3 repetitions and no more", n)
-		}
-		time.Sleep(time.Minute)
-		status(pool, "GET")
-		if n := s.total(); n != 25 {
-			t.Errorf("a minute later %d, want a repetition", n-23)
-		}
-	})
-}
-
 // TestRetriesBoundedByShare: half of all requests could be helped; the share
 // says how many are.
-func TestRetriesBoundedByShare(t *testing.T) {
-	for _, share := range []float64{0.1, 0.5, atomicbreaker.Off} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &site{answer: func(r *http.Request) (int, error) {
-				if r.URL.Host == "a" {
-					return 503, nil
-				}
-				return 200, nil
-			}}
-			pool := newPool(t, s, breakerhttp.PoolConfig{
-				Choice: breakerhttp.RoundRobin, RetryShare: share, Outlier: atomicbreaker.Off,
-				Breaker: atomicbreaker.Config{Mode: atomicbreaker.ForcedClosed},
-			}, "a", "b")
-			served := 0
-			for range 1000 {
-				if status(pool, "GET") == 200 {
-					served++
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-			want := 500 + int(1000*max(share, 0))
-			if served < want-60 || served > want+60 {
-				t.Errorf("RetryShare %v: %d of 1000 served, want about %d", share, served, want)
-			}
-		})
-	}
-}
-
 // TestResponseTimeout: for the header, and not for the body that follows, nor
 // while the request's own is waited for.
-func TestResponseTimeout(t *testing.T) {
-	onBothFronts(t, func(t *testing.T, http2 bool) {
-		release := make(chan struct{})
-		r := newRig(t, http2, breakerhttp.PoolConfig{ResponseTimeout: 200 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
-			switch r.URL.Path {
-			case "/hang":
-				select {
-				case <-release:
-				case <-r.Context().Done():
-				}
-			case "/slow-body":
-				http.NewResponseController(w).Flush()
-				time.Sleep(400 * time.Millisecond)
-				io.WriteString(w, "all of it")
-			default:
-				body, _ := io.ReadAll(r.Body)
-				w.Write(body)
-			}
-		})
-		t.Cleanup(func() { close(release) })
-		if resp, err := r.client.Get(r.front.URL + "/hang"); err != nil || resp.StatusCode != 504 {
-			t.Errorf("hang: %v, %v; want 504", resp, err)
-		}
-		if s := r.breaker(0).Snapshot(); s.Failed != 1 {
-			t.Errorf("%d failures, want the timeout to be one", s.Failed)
-		}
-		resp, err := r.client.Get(r.front.URL + "/slow-body")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if body, err := io.ReadAll(resp.Body); string(body) != "all of it" {
-			t.Errorf("slow body: %q, %v", body, err)
-		}
-		pr, pw := io.Pipe()
-		go func() {
-			for range 4 {
-				time.Sleep(100 * time.Millisecond)
-				io.WriteString(pw, "x")
-			}
-			pw.Close()
-		}()
-		resp, err = r.client.Post(r.front.URL+"/upload", "text/plain", pr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if body, _ := io.ReadAll(resp.Body); resp.StatusCode != 200 || string(body) != "xxxx" {
-			t.Errorf("slow upload: %d %q", resp.StatusCode, body)
-		}
-		eventually(t, "nothing is in flight", func() bool { return r.pool.Backends()[0].InFlight() == 0 })
-	})
-}
-
 // TestTheClientsDeadlineEndsAll: no try begins after it.
-func TestTheClientsDeadlineEndsAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &site{answer: func(r *http.Request) (int, error) {
-			<-r.Context().Done()
-			return 0, r.Context().Err()
-		}}
-		pool := newPool(t, s, breakerhttp.PoolConfig{ResponseTimeout: time.Second}, "a", "b", "c")
-		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-		defer cancel()
-		start := time.Now()
-		_, err := pool.RoundTrip(httptest.NewRequestWithContext(ctx, "GET", "http://pool/", nil))
-		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took != 1500*time.Millisecond || s.total() != 2 {
-			t.Errorf("%v after %v and %d tries, want the deadline after two", err, took, s.total())
-		}
-	})
-}
-
 // TestDefaultLimit: nobody waits for ever for a backend that hangs.
-func TestDefaultLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &site{answer: func(r *http.Request) (int, error) {
-			<-r.Context().Done()
-			return 0, r.Context().Err()
-		}}
-		pool := newPool(t, s, breakerhttp.PoolConfig{}, "a", "b")
-		start := time.Now()
-		_, err := pool.RoundTrip(httptest.NewRequest("POST", "http://pool/", nil))
-		if took := time.Since(start); !errors.Is(err, breakerhttp.ErrResponseTimeout) || took != 30*time.Second {
-			t.Errorf("%v after %v, want the limit after 30 s", err, took)
-		}
-		start = time.Now()
-		off := newPool(t, s, breakerhttp.PoolConfig{ResponseTimeout: atomicbreaker.Off}, "a")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		off.RoundTrip(httptest.NewRequestWithContext(ctx, "POST", "http://pool/", nil))
-		if took := time.Since(start); took != time.Hour {
-			t.Errorf("off: gave up after %v", took)
-		}
-	})
-}
-
 // TestAMendedBackendGetsItsShare: what the figures of its bad time say is
 // forgotten once its breaker has judged it.
-func TestAMendedBackendGetsItsShare(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sick := false
-		s := &site{answer: func(r *http.Request) (int, error) {
-			time.Sleep(time.Millisecond)
-			if sick && r.URL.Host == "a" {
-				return 503, nil
-			}
-			return 200, nil
-		}}
-		pool := newPool(t, s, breakerhttp.PoolConfig{}, "a", "b")
-		run := func(d time.Duration) (failed, a int) {
-			before := s.asked["a"]
-			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second / 60) {
-				if status(pool, "GET") != 200 {
-					failed++
-				}
-			}
-			return failed, s.asked["a"] - before
-		}
-		run(5 * time.Second)
-		sick = true
-		failed, _ := run(10 * time.Second)
-		sick = false
-		again, _ := run(3 * time.Second)
-		_, a := run(4 * time.Second)
-		if failed+again != 0 {
-			t.Errorf("%d requests failed that another backend could have served", failed+again)
-		}
-		if a < 80 || a > 160 || pool.Backends()[0].Share() != 1 {
-			t.Errorf("3 s after it is well it gets %d of 240, and %v of its share", a, pool.Backends()[0].Share())
-		}
-	})
-}
