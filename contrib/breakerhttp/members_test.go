@@ -52,6 +52,10 @@ func TestSetKeepsTheStateOfAnAddress(t *testing.T) {
 	if _, err := pool.RoundTrip(httptest.NewRequest("GET", "http://pool/", nil)); !errors.Is(err, breakerhttp.ErrNoBackend) {
 		t.Errorf("all drained: %v", err)
 	}
+	w := httptest.NewRecorder()
+	if pool.Proxy().ServeHTTP(w, httptest.NewRequest("GET", "/", nil)); w.Code != 503 {
+		t.Errorf("all drained: the proxy answers %d, want 503", w.Code)
+	}
 }
 
 // TestSetUnderLoad: members come and go, requests go on, nothing is left.

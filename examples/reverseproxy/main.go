@@ -2,8 +2,9 @@
 //
 //	reverseproxy -listen 127.0.0.1:8080 http://127.0.0.1:9001 http://127.0.0.1:9002
 //
-// A backend that cannot be reached costs no user an error, one that fails is
-// left alone until it recovers, and with none left the answer is 503 and when to come back.
+// A backend that cannot be reached costs no user an error, and one that hangs,
+// resets or answers 502 to 504 costs none to a request that may be repeated. It is left
+// alone until it recovers, and with none left the answer is 503 and when to come back.
 package main
 
 import (
