@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test race bench bench-quick proxies verify mutants soak sim ci
+.PHONY: help test race bench bench-quick proxies verify mutants soak sim lab pictures release ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -28,8 +28,19 @@ mutants: ## break every guarantee and see that a check notices
 soak: ## a billion operations with faults
 	bash verify/soak.sh
 
-sim: ## the recovery simulator's table
-	go run ./cmd/loadgen sim
+sim: ## the recovery simulator's table, every scenario
+	go run ./cmd/loadgen sim -all
+
+lab: ## the page to play with as static files, in build/lab (served by any web server)
+	go run ./cmd/loadgen lab -files build/lab
+	cp "$$(go env GOROOT)/lib/wasm/wasm_exec.js" build/lab/
+	GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o build/lab/lab.wasm ./cmd/loadgen/internal/lab/wasm
+
+pictures: ## draw the pictures in docs/pictures again
+	go run ./cmd/loadgen lab -still docs/pictures/surge.svg
+
+release: ## ready a release: make release VERSION=v0.1.0 (sets requirements, checks, prints the tags)
+	go run ./verify/release -version '$(VERSION)' -skip '$(SKIP)'
 
 ci: ## what must pass before a change lands
 	bash .ci/run

@@ -205,6 +205,87 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 	require.Positive(t, found)
 }
 
+// guaranteeLine is a line of the table of guarantees in ARCHITECTURE.md: its
+// number, where it is kept, tests, mutants and proofs.
+var guaranteeLine = regexp.MustCompile(`(?m)^\| ([GI]\d+a?) \| [^|]+ \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$`)
+
+// TestGuaranteesAreKept: every guarantee and every invariant has a line, and
+// what the line names exists. Whether the tests are there is seen by
+// TestDocumentsNameTestsThatExist.
+func TestGuaranteesAreKept(t *testing.T) {
+	read := func(pattern string) string {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files, pattern)
+		var all strings.Builder
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			if !strings.HasSuffix(file, "_test.go") {
+				all.Write(text)
+			}
+		}
+		return all.String()
+	}
+	core := read("atomicbreaker/*.go") + read("ring/*.go")
+	mutations, parts := read("verify/internal/mutation/*.go"), read("verify/run.sh")
+	code, mutant := regexp.MustCompile("`([^`]+)`"), regexp.MustCompile(`\*([^*]+)\*`)
+
+	var want, got []string
+	for n := range 13 {
+		want = append(want, fmt.Sprint("G", n+1))
+	}
+	for n := range 10 {
+		want = append(want, fmt.Sprint("I", n+1))
+		if n+1 == 5 {
+			want = append(want, "I5a")
+		}
+	}
+	for _, m := range guaranteeLine.FindAllStringSubmatch(read("ARCHITECTURE.md"), -1) {
+		number, kept, tests, mutants, proofs := m[1], code.FindAllStringSubmatch(m[2], -1), m[3], mutant.FindAllStringSubmatch(m[4], -1), m[5]
+		got = append(got, number)
+		require.NotEmpty(t, kept, number)
+		for _, k := range kept {
+			if strings.HasSuffix(k[1], ".go") {
+				_, core := os.Stat("atomicbreaker/" + k[1])
+				_, ring := os.Stat("ring/" + k[1])
+				require.True(t, core == nil || ring == nil, "%s is kept in %s, which is no file", number, k[1])
+				continue
+			}
+			name := k[1][strings.LastIndex(k[1], ".")+1:]
+			declared := regexp.MustCompile(`func (\([^)]*\) )?` + name + `[(\[]`)
+			require.True(t, declared.MatchString(core), "%s is kept in %s, which is no function", number, k[1])
+		}
+		require.Contains(t, tests, "`Test", number)
+		require.NotEmpty(t, mutants, number)
+		for _, name := range mutants {
+			require.True(t, strings.Contains(mutations, fmt.Sprintf(", %q,", name[1])), "no mutant of %s is named %q", number, name[1])
+		}
+		for proof := range strings.SplitSeq(proofs, ", ") {
+			require.True(t, proof == "none" || strings.Contains(parts, "\n"+proof+"() {"), "%s is proved by %s, which is no part of verify/run.sh", number, proof)
+		}
+	}
+	require.Equal(t, want, got)
+}
+
+// TestEveryPartOfVerifyHasALine: what verify/run.sh runs is in the table of
+// claims, and the other way round.
+func TestEveryPartOfVerifyHasALine(t *testing.T) {
+	names := func(file, pattern string) []string {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var found []string
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			found = append(found, regexp.MustCompile(`\w+`).FindAllString(m[1], -1)...)
+		}
+		slices.Sort(found)
+		return slices.Compact(found)
+	}
+	parts := names("verify/run.sh", `(?m)^(\w+)\(\) \{$`)
+	require.Greater(t, len(parts), 8)
+	require.Equal(t, parts, names("verify/README.md", "(?m)^\\|.*\\| (`\\w+`(?:, `\\w+`)*) \\| [^|]+ \\|$"))
+}
+
 // What follows is the sample of the README, and below it that it does what the
 // README says.
 

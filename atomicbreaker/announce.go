@@ -1,7 +1,6 @@
 package atomicbreaker
 
 import (
-	"runtime/trace"
 	"sync/atomic"
 )
 
@@ -12,9 +11,9 @@ import (
 // itself causes.
 type announcer struct {
 	notes   atomic.Pointer[note]
-	telling atomic.Int32 // calls of tellAll since one began to tell, each with a note in memory
-	next    uint32       // the generation to tell of next; owned by who tells
-	held    *note        // notes that came early, by generation; owned likewise
+	telling baton
+	next    uint32 // the generation to tell of next; owned by who tells
+	held    *note  // notes that came early, by generation; owned likewise
 	panics  atomic.Uint64
 }
 
@@ -41,17 +40,18 @@ func (b *Breaker) hang(silent bool, t Transition) {
 }
 
 // tellAll announces what hangs, unless somebody is at it. [E7] A note hangs
-// before its number is added here; who tells looks at the notes, and then
-// whether a number was added.
+// before the baton is asked for; who tells takes it up anew and then looks at
+// the notes.
 func (b *Breaker) tellAll() {
-	if b.notes.Load() != nil && b.telling.Add(1) == 1 {
-		b.tell(1)
+	if b.notes.Load() != nil && b.telling.take() {
+		b.tell()
 	}
 }
 
 // tell announces until no note has come since it looked.
-func (b *Breaker) tell(seen int32) {
+func (b *Breaker) tell() {
 	for {
+		b.telling.look()
 		for n := b.notes.Swap(nil); n != nil; {
 			next := n.next
 			b.hold(n)
@@ -65,10 +65,9 @@ func (b *Breaker) tell(seen int32) {
 				b.tellOne(n.transition)
 			}
 		}
-		if b.telling.CompareAndSwap(seen, 0) {
+		if b.telling.drop() {
 			return
 		}
-		seen = b.telling.Load()
 	}
 }
 
@@ -91,7 +90,7 @@ func (b *Breaker) tellOne(t Transition) {
 		}
 		b.panics.Add(1)
 		if recover() == nil { // runtime.Goexit
-			go b.tell(b.telling.Load())
+			go b.tell()
 		}
 	}()
 	b.cfg.OnTransition(t)
@@ -100,9 +99,6 @@ func (b *Breaker) tellOne(t Transition) {
 
 // tellProbe calls the probes' listener and contains its panic.
 func (b *Breaker) tellProbe(p Probe) {
-	if trace.IsEnabled() {
-		b.traceEvent("probe settled: " + p.Outcome.String() + " after " + p.Latency.String())
-	}
 	if b.cfg.OnProbe == nil {
 		return
 	}

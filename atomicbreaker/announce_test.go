@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -150,7 +151,7 @@ func TestAnnouncementsUnderContentionAreInOrderAndComplete(t *testing.T) {
 					})
 				}
 			})
-			waitUntil(t, func() bool { return b.telling.Load() == 0 && b.notes.Load() == nil })
+			waitUntil(t, func() bool { return b.telling.free() && b.notes.Load() == nil })
 			require.Nil(t, b.held, "a note is held back by a gap in the generations")
 			s.complete(b)
 			require.Equal(t, panics.Load(), b.Snapshot().ListenerPanics)
@@ -254,10 +255,36 @@ func TestSlowListenerDelaysNeitherCallsNorTime(t *testing.T) {
 			require.LessOrEqual(t, len(s.told), 3)
 			close(release)
 			wg.Wait()
-			waitUntil(t, func() bool { return b.telling.Load() == 0 })
+			waitUntil(t, func() bool { return b.telling.free() })
 			s.complete(b)
 			require.Greater(t, len(s.told), 15)
 		})
+	}
+}
+
+// However often somebody asks while one tells, nobody else does: not when a
+// number that counted them would have come round to where it began.
+func TestNobodyElseTellsHoweverManyAsk(t *testing.T) {
+	for _, v := range []int32{math.MinInt32, -3, -2, -1, 1, 2, 3, math.MaxInt32} {
+		var b *Breaker
+		var depth, deepest, told int
+		b, _ = made(t, Config{OnTransition: func(tr Transition) {
+			depth++
+			deepest = max(deepest, depth)
+			told++
+			if told == 1 {
+				b.telling.v.Store(v)
+				for range 3 {
+					b.Reset()
+					b.Trip()
+				}
+			}
+			depth--
+		}})
+		b.Trip()
+		require.Equal(t, 1, deepest, "a listener runs within another, from %d", v)
+		require.Equal(t, 7, told, "from %d", v)
+		require.True(t, b.telling.free())
 	}
 }
 
@@ -281,7 +308,7 @@ func TestListenerThatEndsItsGoroutineEndsNothingElse(t *testing.T) {
 		told.Add(1)
 		runtime.Goexit()
 	}})
-	silence := func() { waitUntil(t, func() bool { return b.telling.Load() == 0 }) }
+	silence := func() { waitUntil(t, func() bool { return b.telling.free() }) }
 	alone(func() { calls(t, b, 1, Failure) })
 	silence()
 	for range 3 {

@@ -64,7 +64,7 @@ func New(c Config) (*Breaker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c = c.withDefaults()
+	c = c.WithDefaults()
 	b := &Breaker{
 		cfg:    c.settings(),
 		timed:  c.SlowCallDuration != Off,
@@ -100,17 +100,20 @@ func New(c Config) (*Breaker, error) {
 	})
 	now := int64(c.Clock.Now())
 	b.madeAt = time.Duration(now)
-	b.since.Store(now)
+	for _, instant := range []*atomic.Int64{ // no instant of this clock is before now
+		&b.trippedAt, &b.coolFrom, &b.heard, &b.turned,
+	} {
+		instant.Store(now)
+	}
 	b.next = 1
 	p := phaseClosed
 	if c.Mode == ForcedOpen {
 		p = phaseOpen
-		b.trippedAt.Store(now)
-		b.openedAt.Store(now)
 		b.cool.v.Store(tag(0, uint64(c.Cooldown.Min)))
-		b.opened.Store(1)
 	}
-	b.word.Store(uint64(pack(p, c.Mode, 0, 0, 0)))
+	w := pack(p, c.Mode, 0, 0, 0)
+	b.records.start(w, time.Duration(now))
+	b.word.Store(uint64(w))
 	return b, nil
 }
 

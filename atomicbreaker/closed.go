@@ -155,40 +155,6 @@ func callsUntil(failed, calls uint64, rate float64) uint64 {
 	return uint64(max(missing/(1-rate)-1, 0))
 }
 
-// countLast is countClosed for a window counted in calls.
-func (b *Breaker) countLast(gen uint32, k ring.Kind, slow bool, after time.Duration) {
-	for {
-		h := b.last.Head() // [E1 observe] before the word, like the epoch
-		w := b.load()
-		if w.generation() != gen {
-			b.ring.Count(countLate)
-			return
-		}
-		if !b.last.Live(h, gen) {
-			b.last.Begin(h, gen)
-			b.ring.Narrow()
-			continue
-		}
-		h, ok := b.last.Add(h, k == ring.Failure, slow)
-		if !ok {
-			continue
-		}
-		s := b.ring.AddTotal(k)
-		if slow {
-			b.ring.AddTotal(ring.Slow)
-		}
-		if k == ring.Success && !slow {
-			b.endStreak(s, gen)
-			return
-		}
-		run := b.noteBad(s, gen, k)
-		if w.mode() != ForcedClosed {
-			b.judge(w, b.last.Sum(h), k, run, after)
-		}
-		return
-	}
-}
-
 // judge trips the breaker if a rule is met. After a failure or a slow call
 // only: a quick success never trips, and a slow one not by its share of failures.
 func (b *Breaker) judge(w word, c ring.Counts, k ring.Kind, run uint32, after time.Duration) {
@@ -345,5 +311,5 @@ func (b *Breaker) catchUp(w word, e ring.Edge, behind uint64) bool {
 	if why == ReasonNone || b.rateMet(then, k) == ReasonNone || min(then.Calls(), now.Calls()) < minimum {
 		return false
 	}
-	return b.trip(w.generation(), why, countsOf(then), 0)
+	return b.trip(w.generation(), why, countsOf(now), 0)
 }

@@ -110,28 +110,25 @@ type Config struct {
 	// Mode is the mode that the breaker starts in. Default: Auto.
 	Mode Mode
 
-	// Lease is asked when a cooldown is over, before the breaker becomes
-	// half-open, so that breakers of many processes take turns at probing what
-	// they share. One that is let go of ForcedOpen does not ask. It is asked by the goroutine that moves the breaker in time:
-	// no call waits for it. If it fails or does not answer in time, the breaker
-	// probes by itself and says so: in [Snapshot].Lease, and by
-	// ReasonLeaseFailed. Default: nil, every breaker for itself.
-	Lease Lease
-
-	// LeaseTimeout is how long to wait for an answer of the Lease. Setting it
-	// needs a Lease. Default: 10 ms.
-	LeaseTimeout time.Duration
+	// BeforeProbe is asked when a cooldown is over, before the breaker becomes
+	// half-open. It returns how much longer the breaker stays open, 1 ms to
+	// Cooldown.Max, after which it is asked again; 0 or less lets it go on. It may be
+	// asked again sooner. A breaker is held back for at most twelve times
+	// Cooldown.Max in all. EndCooldownOf ends the wait sooner.
+	//
+	// It runs on the goroutine that moves the breaker in time, one at a time for
+	// one breaker, and must not block; no call waits for it. A panic in it is
+	// contained, counted like one in OnTransition, and lets the breaker go on.
+	// A breaker that leaves ForcedOpen does not ask. Default: nil.
+	BeforeProbe func(CooldownOver) time.Duration
 }
 
 // settings is what a breaker keeps of its Config with the defaults filled in:
-// the fields in their order. The number of stripes, which only New needs, has
-// made room for what belongs to a Lease, so that nothing that calls read lies
-// elsewhere because there are Leases.
+// the fields in their order, without those that the ring is made from. The
+// number of stripes, which only New needs, has made room for what belongs to
+// BeforeProbe, so that nothing that calls read lies elsewhere because of it.
 type settings struct {
 	Name                string
-	Window              time.Duration
-	Buckets             int
-	WindowCalls         int
 	MinimumCalls        int
 	FailureRate         float64
 	ConsecutiveFailures int
@@ -145,18 +142,19 @@ type settings struct {
 	OnProbe             func(Probe)
 	Clock               clock.Clock
 	Rand                func() float64
-	lease               *leasing // nil without one
+	hold                *hold // nil without a BeforeProbe
 	Mode                Mode
 }
 
 func (c *Config) settings() settings {
 	s := settings{
-		c.Name, c.Window, c.Buckets, c.WindowCalls, c.MinimumCalls, c.FailureRate, c.ConsecutiveFailures,
+		c.Name, c.MinimumCalls, c.FailureRate, c.ConsecutiveFailures,
 		c.SlowCallDuration, c.SlowCallRate, c.ReadyToTrip, c.Cooldown, c.Recovery,
 		c.Classify, c.OnTransition, c.OnProbe, c.Clock, c.Rand, nil, c.Mode,
 	}
-	if c.Lease != nil {
-		s.lease = &leasing{lease: c.Lease, timeout: c.LeaseTimeout}
+	if c.BeforeProbe != nil {
+		s.hold = &hold{before: c.BeforeProbe}
+		s.hold.until.Store(notHeld)
 	}
 	return s
 }

@@ -90,9 +90,6 @@ func DoWith[T any](ctx context.Context, b *Breaker, judge func(T, error) Outcome
 	if err != nil {
 		return v, err
 	}
-	if t.claim.has(claimProbe) {
-		defer traceProbe(ctx)()
-	}
 	outcome := Failure
 	defer func() { t.settle(outcome, 0) }()
 	v, err = f(ctx)
@@ -129,9 +126,6 @@ func (b *Breaker) doTicket(ctx context.Context, f func(ctx context.Context) erro
 	t, err := b.Acquire()
 	if err != nil {
 		return err
-	}
-	if t.claim.has(claimProbe) {
-		defer traceProbe(ctx)()
 	}
 	returned := false
 	defer func() {

@@ -42,7 +42,7 @@ type paperTicket struct {
 }
 
 func newPaper(c Config) *paper {
-	p := &paper{c: c.withDefaults(), armed: never}
+	p := &paper{c: c.WithDefaults(), armed: never}
 	p.weight = int(newRecovery(p.c).weight)
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	ab "github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakeradvice"
 )
 
 // A negative duration is an error that names the field and the value, and so
@@ -217,14 +218,14 @@ func TestFieldOneFailureOfOneCall(t *testing.T) {
 	p.call(ab.Failure)
 	p.is(ab.StateOpen)
 	p.story("open(failure-rate)")
-	advised(t, ab.Config{MinimumCalls: 1}, ab.Usage{}, "trips-on-few")
+	advised(t, ab.Config{MinimumCalls: 1}, breakeradvice.Usage{}, "trips-on-few")
 }
 
-// advised demands that Advice finds something, by its name.
-func advised(t *testing.T, c ab.Config, u ab.Usage, name string) {
+// advised demands that breakeradvice finds something, by its name.
+func advised(t *testing.T, c ab.Config, u breakeradvice.Usage, name string) {
 	t.Helper()
-	findings := c.Advice(u)
-	if !slices.ContainsFunc(findings, func(f ab.Finding) bool { return f.Name == name }) {
+	findings := breakeradvice.Find(c, u)
+	if !slices.ContainsFunc(findings, func(f breakeradvice.Finding) bool { return f.Name == name }) {
 		t.Errorf("the advice is %v, want %s", findings, name)
 	}
 }

@@ -79,9 +79,8 @@ func TestFieldGenerationPassesItsLastNumber(t *testing.T) {
 		OnTransition: func(tr Transition) { told = append(told, tr) },
 	})
 	const last = math.MaxUint32
-	b.word.Store(uint64(pack(phaseClosed, Auto, 0, 0, last-1)))
+	jump(b, pack(phaseClosed, Auto, 0, 0, last-1))
 	b.next = last // to tell of
-	b.reason.Store((last - 1) << 32)
 	b.streak.v.Store((last - 1) << 32)
 	early, _ := b.Acquire()
 	for round := range 4 {

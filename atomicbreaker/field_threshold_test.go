@@ -5,6 +5,7 @@ import (
 	"time"
 
 	ab "github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakeradvice"
 )
 
 // A success ends a streak, however many failures lie scattered around it.
@@ -63,7 +64,7 @@ func TestFieldMinimumCountsWithinTheWindow(t *testing.T) {
 	}
 	p.is(ab.StateClosed)
 	p.rolling(40, 40)
-	advised(t, c, ab.Usage{Rate: 20}, "minimum-out-of-reach")
+	advised(t, c, breakeradvice.Usage{Rate: 20}, "minimum-out-of-reach")
 }
 
 // The bucket that is being filled counts.

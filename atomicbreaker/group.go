@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -27,6 +28,9 @@ const (
 // lets everything through: a flood of keys neither grows the group, nor opens it to
 // calls that it holds back, nor makes strangers share a verdict.
 //
+// A key that does not equal itself, such as a NaN or a struct or array that holds one, could
+// never be found again: it too gets Overflow, and nothing is kept for it.
+//
 // A dropped breaker goes on working for whoever holds it, but the group
 // answers with another one: ask for a key at each call, and keep the ticket,
 // not the breaker. With Config.WindowCalls outcomes have no time; a breaker is then idle from when
@@ -43,11 +47,13 @@ type Group[K comparable] struct {
 	// fullUntil is 0, or the instant before which nothing may be dropped.
 	fullUntil  atomic.Int64
 	overflowed atomic.Uint64
+	sawUnequal atomic.Bool // a key that does not equal itself
+
+	configuring atomic.Int64 // runs of Configure that are under way
 
 	// mu orders those who change the group. A lookup does not take it.
 	mu            sync.Mutex
 	entries       dueHeap[K]
-	configuring   []*configuring[K]
 	created       uint64
 	evicted       uint64
 	misconfigured uint64
@@ -87,7 +93,7 @@ func NewGroup[K comparable](c GroupConfig[K]) (*Group[K], error) {
 }
 
 // Get returns the key's breaker, made now if there is none, or Overflow if
-// there is no room. A lookup of a key that is there takes no lock and
+// there is no room or the key does not equal itself. A lookup of a key that is there takes no lock and
 // allocates nothing.
 func (g *Group[K]) Get(key K) *Breaker {
 	hash := g.hasher.hash(key)
@@ -100,6 +106,9 @@ func (g *Group[K]) Get(key K) *Breaker {
 
 // getSlow is for a key that was not found in t.
 func (g *Group[K]) getSlow(t *groupTable[K], hash uint64, key K) *Breaker {
+	if same := key; key != same {
+		return g.unequal(key)
+	}
 	now := g.clock.Now()
 	// While t grew, a key that is there may have been missed.
 	if until := g.fullUntil.Load(); until != 0 && int64(now) < until && g.table.Load() == t {
@@ -115,6 +124,15 @@ func (g *Group[K]) getSlow(t *groupTable[K], hash uint64, key K) *Breaker {
 		g.config.OnError(key, fault)
 	}
 	return b
+}
+
+// unequal answers for a key that does not equal itself, and tells of the first.
+func (g *Group[K]) unequal(key K) *Breaker {
+	g.overflowed.Add(1)
+	if !g.sawUnequal.Swap(true) && g.config.OnError != nil {
+		g.config.OnError(key, fmt.Errorf("atomicbreaker: Group key %v does not equal itself, as a NaN does not: it gets Overflow and is never refused; use keys without NaN", key))
+	}
+	return g.overflow
 }
 
 // before returns what makes it needless to make a breaker: somebody else's,
@@ -150,7 +168,7 @@ func (g *Group[K]) insert(hash uint64, key K, made *Breaker) (*Breaker, bool) {
 		g.drop(victim)
 		g.evicted++
 	}
-	e := &groupEntry[K]{key: key, hash: hash, breaker: made, seenAt: now, due: now + g.config.IdleTime}
+	e := &groupEntry[K]{key: key, hash: hash, breaker: made, seenAt: now, due: later(now, g.config.IdleTime)}
 	if t := g.table.Load(); len(g.entries) >= len(t.buckets) {
 		g.table.Store(t.grown())
 	}
@@ -202,9 +220,9 @@ func (g *Group[K]) idlest(now time.Duration) *groupEntry[K] {
 		if e.stamp != 0 {
 			from = max(from, e.seenAt)
 		}
-		due := from + g.config.IdleTime
+		due := later(from, g.config.IdleTime)
 		if r.keep > 0 {
-			due = max(due, now+r.keep)
+			due = max(due, later(now, r.keep))
 		}
 		if due > e.due {
 			e.due = due

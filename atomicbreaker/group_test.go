@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -465,7 +466,7 @@ func TestGroupConfigureOfItsOwnKeyPanics(t *testing.T) {
 		var ran int
 		g, _ = newTestGroup(t, GroupConfig[string]{
 			Configure: func(key string, c Config) Config {
-				if ran++; ran < 100 && via != nil {
+				if ran++; ran < 1000 && via != nil {
 					g.Get(via[key])
 				}
 				return c
@@ -473,19 +474,116 @@ func TestGroupConfigureOfItsOwnKeyPanics(t *testing.T) {
 		})
 		func() {
 			defer func() {
-				if text := fmt.Sprint(recover()); !strings.Contains(text, "key a asks the Group for that same key") {
+				if text := fmt.Sprint(recover()); !regexp.MustCompile(`key [abc] asks the Group for that same key`).MatchString(text) {
 					t.Errorf("%s: got %q", name, text)
 				}
 			}()
 			g.Get("a")
 		}()
-		if ran > 3 || len(g.configuring) != 0 {
-			t.Errorf("%s: Configure ran %d times, %d noted as running", name, ran, len(g.configuring))
+		if ran != maxNested || g.configuring.Load() != 0 {
+			t.Errorf("%s: Configure ran %d times, %d noted as running", name, ran, g.configuring.Load())
 		}
 		via = nil
 		if g.Get("a") == nil || !g.has("a") {
 			t.Errorf("%s: the panic left the key unusable", name)
 		}
+	}
+}
+
+// TestGroupConfigureOfManyIsNotRecursion: a thousand goroutines configure one key
+// at once, each from within the Configure of another key.
+func TestGroupConfigureOfManyIsNotRecursion(t *testing.T) {
+	const goroutines = 1000
+	var all sync.WaitGroup
+	all.Add(goroutines)
+	var g *Group[string]
+	g, _ = newTestGroup(t, GroupConfig[string]{
+		Configure: func(key string, c Config) Config {
+			if key != "shared" {
+				g.Get("shared")
+				return c
+			}
+			all.Done()
+			all.Wait() // for the others to be here too
+			return c
+		},
+	})
+	var got [goroutines]*Breaker
+	var askers sync.WaitGroup
+	for i := range goroutines {
+		askers.Go(func() { got[i] = g.Get(fmt.Sprint("asker ", i)) })
+	}
+	askers.Wait()
+	for i, b := range got {
+		if b == nil {
+			t.Fatalf("asker %d got none", i)
+		}
+	}
+	if !g.has("shared") || g.configuring.Load() != 0 {
+		t.Error("there is no shared key")
+	}
+}
+
+// TestGroupConfigureOfItsOwnKeyPanicsAmongMany: the one that asks for its own key
+// is told from those that wait beside it.
+func TestGroupConfigureOfItsOwnKeyPanicsAmongMany(t *testing.T) {
+	const waiting = 200
+	var here sync.WaitGroup
+	here.Add(waiting)
+	leave := make(chan struct{})
+	var g *Group[int]
+	g, _ = newTestGroup(t, GroupConfig[int]{Configure: func(key int, c Config) Config {
+		if key == 0 {
+			g.Get(0)
+			return c
+		}
+		here.Done()
+		<-leave
+		return c
+	}})
+	var waiters sync.WaitGroup
+	for i := range waiting {
+		waiters.Go(func() { g.Get(i + 1) })
+	}
+	here.Wait()
+	func() {
+		defer func() {
+			if text := fmt.Sprint(recover()); !strings.Contains(text, "key 0 asks the Group for that same key") {
+				t.Errorf("got %q", text)
+			}
+		}()
+		g.Get(0)
+	}()
+	close(leave)
+	waiters.Wait()
+	if g.Len() != waiting {
+		t.Errorf("%d breakers, want %d", g.Len(), waiting)
+	}
+}
+
+// TestGroupConfigureMayAskDeep: as many as may be, each asking for the next, while
+// another goroutine configures a key.
+func TestGroupConfigureMayAskDeep(t *testing.T) {
+	here, leave := make(chan struct{}), make(chan struct{})
+	var g *Group[int]
+	g, _ = newTestGroup(t, GroupConfig[int]{Configure: func(key int, c Config) Config {
+		switch {
+		case key == 0:
+			close(here)
+			<-leave
+		case key < maxNested:
+			g.Get(key + 1)
+		}
+		return c
+	}})
+	var other sync.WaitGroup
+	other.Go(func() { g.Get(0) })
+	<-here
+	g.Get(1)
+	close(leave)
+	other.Wait()
+	if g.Len() != maxNested+1 {
+		t.Errorf("%d breakers, want %d", g.Len(), maxNested+1)
 	}
 }
 
@@ -561,21 +659,6 @@ func TestGroupNamesAreValidWhateverTheKey(t *testing.T) {
 	}
 }
 
-// TestGroupKeyThatEqualsNothing: a NaN is a new key every time; it must not
-// break the books.
-func TestGroupKeyThatEqualsNothing(t *testing.T) {
-	g, m := newTestGroup(t, GroupConfig[float64]{
-		Max: 4, IdleTime: time.Second, Configure: func(_ float64, c Config) Config { return c },
-	})
-	for range 100 {
-		g.Get(math.NaN())
-		m.Advance(time.Second)
-	}
-	if g.Len() != 4 || len(g.configuring) != 0 || g.Remove(math.NaN()) {
-		t.Errorf("%d breakers, want 4", g.Len())
-	}
-}
-
 func BenchmarkGroupGet(b *testing.B) {
 	g, err := NewGroup(GroupConfig[string]{})
 	if err != nil {
@@ -594,4 +677,46 @@ func BenchmarkGroupGet(b *testing.B) {
 			}
 		})
 	})
+}
+
+// A key that does not equal itself is never found: kept, it would fill the group.
+func TestGroupKeepsNothingForKeysThatDoNotEqualThemselves(t *testing.T) {
+	nan := math.NaN()
+	type point struct {
+		name string
+		at   float64
+	}
+	t.Run("float64", func(t *testing.T) { refusesToKeep(t, nan, 1) })
+	t.Run("complex", func(t *testing.T) { refusesToKeep(t, complex(0, nan), 1) })
+	t.Run("struct", func(t *testing.T) { refusesToKeep(t, point{"a", nan}, point{"a", 1}) })
+	t.Run("array", func(t *testing.T) { refusesToKeep(t, [2]float64{1, nan}, [2]float64{1, 2}) })
+	t.Run("interface", func(t *testing.T) { refusesToKeep[any](t, nan, "a") })
+	t.Run("struct in an interface", func(t *testing.T) { refusesToKeep[any](t, point{"a", nan}, point{"a", 1}) })
+}
+
+func refusesToKeep[K comparable](t *testing.T, bad, good K) {
+	var configured int
+	var told []error
+	g, _ := newTestGroup(t, GroupConfig[K]{
+		Max:       2,
+		Configure: func(_ K, c Config) Config { configured++; return c },
+		OnError:   func(_ K, err error) { told = append(told, err) },
+	})
+	for range 100 {
+		if b := g.Get(bad); b != g.Overflow() {
+			t.Fatalf("got %v, not the overflow breaker", b.Snapshot().Name)
+		}
+		if g.Remove(bad) {
+			t.Fatal("it was kept")
+		}
+	}
+	if b := g.Get(good); b == g.Overflow() || b != g.Get(good) {
+		t.Error("an ordinary key has no breaker of its own")
+	}
+	if s := g.Stats(); s != (GroupStats{Breakers: 1, Created: 1, Overflowed: 100}) || g.Len() != 1 || configured != 1 {
+		t.Errorf("%+v, %d kept, %d configured", s, g.Len(), configured)
+	}
+	if g.configuring.Load() != 0 || len(told) != 1 || !strings.Contains(told[0].Error(), "does not equal itself") {
+		t.Errorf("told %v, want one error", told)
+	}
 }

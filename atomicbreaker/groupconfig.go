@@ -16,15 +16,17 @@ type GroupConfig[K comparable] struct {
 	// Configure, if not nil, returns the configuration of a key's breaker. It
 	// is given Config with the name filled in. It runs on the goroutine that
 	// asks for the key, with nothing held; it may run concurrently, more than once for one
-	// key, and may Get other keys. A Configure that asks for its own key,
-	// itself or through other keys, panics. Default: nil.
+	// key, and may Get other keys, whose Configure may do so too, up to 64 deep.
+	// A Configure that asks for its own key, itself or through other keys, is
+	// therefore called 64 times and then panics. Default: nil.
 	Configure func(key K, c Config) Config
 
 	// OnError, if not nil, is told of a key for which Configure returned a
 	// configuration that [Config.Validate] finds fault with. The key's breaker
-	// is then made from Config. It runs on the goroutine that asked for the
-	// key, with nothing held. [GroupStats].Misconfigured counts these in any
-	// case. Default: nil.
+	// is then made from Config. [GroupStats].Misconfigured counts these in any
+	// case. It is also told of the first key that does not equal itself, such as a NaN.
+	// It runs on the goroutine that asked for the key, with nothing held.
+	// Default: nil.
 	OnError func(key K, err error)
 
 	// Max is the most breakers that the group keeps, 1 to 1 048 576.

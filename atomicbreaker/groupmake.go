@@ -3,14 +3,7 @@ package atomicbreaker
 import (
 	"fmt"
 	"runtime"
-	"slices"
 )
-
-// configuring is a run of Configure.
-type configuring[K comparable] struct {
-	key       K
-	goroutine uint64
-}
 
 // make makes a key's breaker. The fault, if any, is that of a configuration
 // in whose place the base configuration was used.
@@ -31,42 +24,38 @@ func (g *Group[K]) make(key K) (b *Breaker, fault error) {
 	return b, fault
 }
 
-// configure asks Configure, unless it is this very goroutine's Configure for
-// the key that asks.
+// maxNested is how deep one Configure may ask for the key of another.
+const maxNested = 64
+
+// configure asks Configure. One that asks for its own key nests without end:
+// it panics at maxNested. Few are under way at a time, so the stack is looked at
+// only when there are enough of them to be nested as deep.
 func (g *Group[K]) configure(key K, base Config) Config {
-	run := &configuring[K]{key, goroutineID()}
-	g.mu.Lock()
-	nested := run.goroutine != 0 && slices.ContainsFunc(g.configuring, func(c *configuring[K]) bool { return *c == *run })
-	g.configuring = append(g.configuring, run)
-	g.mu.Unlock()
-	defer func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		i := slices.Index(g.configuring, run)
-		g.configuring = slices.Delete(g.configuring, i, i+1)
-	}()
-	if nested {
-		panic(fmt.Sprintf("atomicbreaker: GroupConfig.Configure for key %v asks the Group for that same key", key))
+	defer g.configuring.Add(-1)
+	if g.configuring.Add(1) > maxNested && nested() > maxNested {
+		panic(fmt.Sprintf("atomicbreaker: GroupConfig.Configure for key %v asks the Group for that same key, itself or through other keys", key))
 	}
 	return g.config.Configure(key, base)
 }
 
-// goroutineID returns a number that no other live goroutine has, or 0. It is
-// read off a stack trace, as golang.org/x/net/http2 does in its debug checks;
-// it takes microseconds and is used only where a key is configured.
-func goroutineID() uint64 {
-	var buf [64]byte
-	text := buf[:runtime.Stack(buf[:], false)]
-	const prefix = "goroutine "
-	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
-		return 0
+// nested returns how often the function that calls it is on this goroutine's
+// stack.
+func nested() int {
+	stack := make([]uintptr, 1024)
+	depth := runtime.Callers(2, stack)
+	for depth == len(stack) {
+		stack = make([]uintptr, 2*len(stack))
+		depth = runtime.Callers(2, stack)
 	}
-	var id uint64
-	for _, c := range text[len(prefix):] {
-		if c < '0' || c > '9' {
-			break
+	frames := runtime.CallersFrames(stack[:depth])
+	caller, more := frames.Next()
+	n := 1
+	for more {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if f.Function == caller.Function {
+			n++
 		}
-		id = id*10 + uint64(c-'0')
 	}
-	return id
+	return n
 }

@@ -1,7 +1,6 @@
 package atomicbreaker
 
 import (
-	"runtime/trace"
 	"sync/atomic"
 	"time"
 
@@ -52,13 +51,10 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			continue
 		}
 		mark(&b.asked, w.generation())
-		if trace.IsEnabled() {
-			b.traceEvent("probe admitted")
-		}
 		if next.inFlight() >= next.window() {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}
-		if w.inFlight() == 0 || next.inFlight() >= next.window() && now-b.silentSince() >= b.cfg.Recovery.Quiet {
+		if w.inFlight() == 0 || next.inFlight() >= next.window() && passed(b.silentSince(w), now) >= b.cfg.Recovery.Quiet {
 			b.kickFor(w.generation()) // in the second case the silence may have made a place already
 		}
 		return Ticket{breaker: b, claim: claimOfProbe(w, ticketCut), start: now}, nil
@@ -98,9 +94,9 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	gen := t.claim.generation()
 	defer b.tellAll()
 	now, over := b.arrived(gen)
-	latency := max(now-t.start, 0) // a clock that steps back counts as one that stands
+	latency := passed(t.start, now) // a clock that steps back counts as one that stands
 	slow := latency >= b.slowAt
-	if over || b.load().generation() != gen {
+	if over || !b.awaited(b.load(), gen) {
 		b.ring.Count(countLate)
 		return
 	}
@@ -108,7 +104,7 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	for {
 		old := b.evidence.Load() // [E4 observe] before the word, like a cell
 		w := b.load()
-		if w.generation() != gen {
+		if !b.awaited(w, gen) {
 			b.ring.Count(countLate)
 			return
 		}
@@ -122,9 +118,6 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	b.noteProbe(gen, Outcome(k), latency, slow)
 	b.countTotal(k, slow)
 	b.take(gen, does, after)
-	if l := b.cfg.lease; l != nil && k == ring.Success && !slow {
-		b.noteSuccess(l, gen)
-	}
 	b.tellProbe(Probe{Name: b.cfg.Name, Generation: gen, Outcome: Outcome(k), Slow: slow, Latency: latency})
 }
 
@@ -153,13 +146,20 @@ func (b *Breaker) arrived(gen uint32) (now time.Duration, over bool) {
 func (b *Breaker) freePlace(gen uint32) bool {
 	for {
 		w := b.load()
-		if w.generation() != gen {
+		if !b.awaited(w, gen) {
 			return false
 		}
 		if b.swap(w, w.release(w.window())) {
 			return true
 		}
 	}
+}
+
+// awaited reports whether an outcome of a probe of generation gen counts. With
+// nothing in flight it is that of a copied ticket, whose place has come back
+// already: such an outcome is late.
+func (b *Breaker) awaited(w word, gen uint32) bool {
+	return w.generation() == gen && w.inFlight() > 0
 }
 
 // judgeProbe returns the evidence after an outcome and what it does.
@@ -267,7 +267,7 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 	raise(&b.heard, int64(now)) // no evidence of health, but none of a hung probe either
 	b.ring.Count(counter)
 	if counter == countIgnored {
-		latency := max(now-t.start, 0)
+		latency := passed(t.start, now)
 		b.lastProbe.Store(uint64(latency)<<2 | uint64(Ignored+1))
 		b.tellProbe(Probe{Name: b.cfg.Name, Generation: t.claim.generation(), Outcome: Ignored, Slow: latency >= b.slowAt, Latency: latency})
 	}

@@ -133,6 +133,13 @@ func (h *hooked) Now() time.Duration {
 	return h.Manual.Now()
 }
 
+// jump puts a breaker into a word, as if a change had led there just now.
+func jump(b *Breaker, w word) {
+	b.records = records{}
+	b.records.start(w, b.cfg.Clock.Now())
+	b.word.Store(uint64(w))
+}
+
 // counting is a clock that counts how often it is read.
 type counting struct {
 	clock.Manual

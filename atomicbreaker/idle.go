@@ -16,7 +16,7 @@ const keepBusy = time.Second
 // rest reads what others maintain: no call pays for it.
 func (b *Breaker) rest() rest {
 	w, now := b.load(), b.cfg.Clock.Now()
-	last := time.Duration(b.since.Load())
+	last := b.since(w)
 	var r rest
 	switch {
 	case w.mode() != b.cfg.Mode: // dropping it would lift an operator's command
@@ -24,19 +24,19 @@ func (b *Breaker) rest() rest {
 	case w.phase() == phaseOpen && !w.forced():
 		r.keep = b.retryAfter(w, now)
 	case w.phase() == phaseHalfOpen:
-		last = b.silentSince()
+		last = b.silentSince(w)
 		if w.inFlight() > 0 {
 			r.keep = keepBusy
 		}
 	case b.last != nil:
 		if h := b.last.Head(); b.last.Live(h, w.generation()) {
-			r.stamp = uint64(h)
+			r.stamp = b.last.Stamp()
 		}
 	default:
 		if number, ok := b.ring.Newest(w.generation(), b.bucketNumber(now)); ok {
-			last = max(last, b.madeAt+time.Duration(number+1)*b.bucket) // the bucket's end
+			last = max(last, later(b.madeAt+time.Duration(number)*b.bucket, b.bucket)) // the bucket's end
 		}
 	}
-	r.idle = max(now-last, 0)
+	r.idle = passed(last, now)
 	return r
 }

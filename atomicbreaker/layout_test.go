@@ -76,7 +76,7 @@ func TestIdleBreakerFitsInElevenEighthsOfAKiB(t *testing.T) {
 	}
 	require.LessOrEqual(t, idleBytes(t, Config{Name: "payments"}), 1408.0)
 	formula := func(buckets, kinds int) float64 {
-		return 768 + 128*float64((15+(buckets+2)*kinds+15)/16) + 180
+		return 768 + 128*float64((15+(buckets+2)*kinds+15)/16) + 228
 	}
 	for _, x := range []struct {
 		c              Config

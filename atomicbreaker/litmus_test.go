@@ -164,7 +164,7 @@ func recordLastWordFirst(b *Breaker, ticket *Ticket, stop func()) {
 			b.last.Begin(h, gen)
 			continue
 		}
-		if _, ok := b.last.Add(h, true, false); ok {
+		if _, _, ok := b.last.Add(h, true, false); ok {
 			b.ring.AddTotal(ring.Failure)
 			return
 		}
@@ -200,7 +200,7 @@ func TestLitmusE2Opening(t *testing.T) {
 			if stop != nil {
 				second = func() {
 					cool, wait, w := b.cool.v.Load(), b.wait.v.Load(), b.load()
-					b.swap(w, w.to(phaseOpen, 0))
+					b.begin(w, w.to(phaseOpen, 0), ReasonTripCalled, manual.Now())
 					stop()
 					b.publishOpening(w, w.generation()+1, manual.Now(), cool, wait, &jitter{b: b}, 0)
 				}
@@ -291,11 +291,11 @@ func TestLitmusE5Silence(t *testing.T) {
 			}
 			if stop != nil {
 				second = func() {
-					since := b.silentSince()
+					since := b.silentSince(b.load())
 					stop()
 					w := b.load()
 					if w.inFlight() > 0 && manual.Now()-since >= b.cfg.Recovery.ProbeTimeout {
-						b.swap(w, w.to(phaseOpen, 0))
+						b.begin(w, w.to(phaseOpen, 0), ReasonTripCalled, manual.Now())
 					}
 				}
 			}
@@ -309,8 +309,8 @@ func TestLitmusE5Silence(t *testing.T) {
 	}.run(t)
 }
 
-// E7: a note hangs before its number is added; who tells looks at the notes
-// before the number.
+// E7: a note hangs before the baton is asked for; who tells looks at the notes
+// before dropping the baton.
 func TestLitmusE7Announcements(t *testing.T) {
 	litmus{
 		allowed: []string{"both told"},
@@ -327,12 +327,13 @@ func TestLitmusE7Announcements(t *testing.T) {
 			if stop != nil {
 				second = func() {
 					b.hang(false, Transition{Generation: 1})
-					b.telling.Add(1)
+					b.telling.take()
+					b.telling.look()
 					b.notes.Store(nil) // told
 					told.Add(1)
 					b.next++
 					stop()
-					b.telling.Store(0) // whatever has been added
+					b.telling.v.Store(batonFree) // whoever has asked
 				}
 			}
 			return change(2), second, func() string {

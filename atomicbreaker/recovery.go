@@ -231,5 +231,5 @@ func (e effect) apply(w word) (word, bool) {
 // silence returns when probes that are silent since start are joined by one
 // more: after Quiet or, if longer, the pace.
 func silence(start, raised, quiet, pace time.Duration) time.Duration {
-	return max(start, raised) + max(quiet, pace)
+	return later(max(start, raised), max(quiet, pace))
 }

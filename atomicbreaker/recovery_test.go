@@ -144,7 +144,7 @@ func TestWeightIsTheTripShareInSixteenths(t *testing.T) {
 	for rate, want := range map[float64]int16{
 		Off: 8, 0.5: 8, 1: 15, 0.01: 1, 1.0 / 32: 1, 0.09: 1, 0.1: 2, 0.3: 5, 0.6: 10, 0.9: 14, 0.95: 15, 1e-9: 1, 0.25: 4,
 	} {
-		c := Config{FailureRate: rate}.withDefaults()
+		c := Config{FailureRate: rate}.WithDefaults()
 		require.Equal(t, want, newRecovery(c).weight, "rate %v", rate)
 		if rate > 0 {
 			require.Equal(t, min(max(int16(math.Round(16*rate)), 1), 15), newRecovery(c).weight, "rate %v", rate)
@@ -207,7 +207,7 @@ func TestTrialDecidesOnTheVerdictThatDecides(t *testing.T) {
 			}
 		}
 	}
-	rule := newRecovery(Config{Recovery: Recovery{Probes: 1024}}.withDefaults())
+	rule := newRecovery(Config{Recovery: Recovery{Probes: 1024}}.WithDefaults())
 	require.Equal(t, 1024, rule.firstWindow())
 	oneTrial(t, rule, 0)
 }

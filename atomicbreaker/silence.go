@@ -5,9 +5,17 @@ import "time"
 // silentSince is where silence is counted from: entering half-open, the last
 // probe that was settled, or the admission that found nobody in flight,
 // whichever is last.
-// [E5 observe] Read after the word that shows somebody in flight.
-func (b *Breaker) silentSince() time.Duration {
-	return time.Duration(max(b.since.Load(), b.heard.Load()))
+// [E5 observe] Read after the word w that shows somebody in flight.
+func (b *Breaker) silentSince(w word) time.Duration {
+	return max(b.since(w), time.Duration(b.heard.Load()))
+}
+
+// since is the instant at which the state of w began; never if that is over.
+func (b *Breaker) since(w word) time.Duration {
+	if x, ok := b.records.of(w); ok {
+		return x.since
+	}
+	return never
 }
 
 // giveUp reopens a half-open breaker whose probes have been silent for
@@ -22,7 +30,7 @@ func (b *Breaker) giveUp(now time.Duration) bool {
 // ProbeTimeout. It is asked for the very word that giving them up changes:
 // others may have come into flight since an earlier one.
 func (b *Breaker) silent(w word, now time.Duration) bool {
-	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && now-b.silentSince() >= b.cfg.Recovery.ProbeTimeout
+	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && passed(b.silentSince(w), now) >= b.cfg.Recovery.ProbeTimeout
 }
 
 // quietTick closes if the window has not been full since the last tick and
@@ -44,9 +52,9 @@ func (b *Breaker) quietTick(w word, alive bool) bool {
 func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	gen := w.generation()
 	quiet := b.cfg.Recovery.Quiet
-	since := time.Duration(b.since.Load())
+	since := b.since(w)
 	if b.episodeOf != gen {
-		b.episodeOf, b.ticking, b.raisedAt = gen, false, 0
+		b.episodeOf, b.ticking, b.raisedAt = gen, false, since
 		b.pace = b.cfg.Cooldown.Min
 		if cool, ok := b.cool.get(gen - 1); ok {
 			b.pace = time.Duration(cool)
@@ -54,11 +62,11 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	}
 	alive := b.kind.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
 	last := b.ticks
-	b.ticks = int64((now - since) / quiet)
+	b.ticks = int64(passed(since, now) / quiet)
 	if b.ticking && b.ticks > last && b.quietTick(w, alive) || b.giveUp(now) {
 		return now
 	}
-	start := b.silentSince()
+	start := b.silentSince(w)
 	if w.inFlight() >= w.window() && now >= silence(start, b.raisedAt, quiet, b.pace) {
 		if !b.swap(w, w.raise()) {
 			return now
@@ -71,9 +79,9 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	if !b.ticking {
 		return never
 	}
-	next := since + time.Duration(b.ticks+1)*quiet
+	next := later(later(since, time.Duration(b.ticks)*quiet), quiet)
 	if w.inFlight() > 0 {
-		next = min(next, start+b.cfg.Recovery.ProbeTimeout)
+		next = min(next, later(start, b.cfg.Recovery.ProbeTimeout))
 	}
 	if place := silence(start, b.raisedAt, quiet, b.pace); place > now { // whoever fills the window later
 		next = min(next, place)

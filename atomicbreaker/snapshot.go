@@ -1,7 +1,6 @@
 package atomicbreaker
 
 import (
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -45,8 +44,6 @@ type Snapshot struct {
 	Opened         uint64        `json:"opened"`       // how often the breaker has opened
 	TimeOpen       time.Duration `json:"time_open_ns"` // how long it has been open in all, this time included
 	ListenerPanics uint64        `json:"listener_panics"`
-
-	Lease LeaseInfo `json:"lease,omitzero"` // zero for a breaker without one
 }
 
 // LastProbe is the probe that was settled last, late ones left out.
@@ -59,86 +56,45 @@ type LastProbe struct {
 // Refused returns the number of refusals of every kind.
 func (s Snapshot) Refused() uint64 { return s.RefusedOpen + s.RefusedHalfOpen + s.RefusedForced }
 
-// LogValue is the snapshot as a group of attributes, named as in its JSON form.
-// What is zero and could not be anything else in this state is left out.
-func (s Snapshot) LogValue() slog.Value {
-	attrs := []slog.Attr{
-		slog.String("name", s.Name),
-		slog.String("state", s.State.String()),
-		slog.String("mode", s.Mode.String()),
-		slog.Duration("in_state", s.At-s.Since),
-		slog.String("reason", s.Reason.String()),
-	}
-	switch s.State {
-	case StateClosed:
-		attrs = append(attrs,
-			slog.Uint64("rolling_calls", s.Rolling.Calls),
-			slog.Float64("failure_rate", s.Rolling.FailureRate()))
-		if s.Rolling.Slow > 0 {
-			attrs = append(attrs, slog.Float64("slow_rate", s.Rolling.SlowRate()))
-		}
-	case StateOpen:
-		attrs = append(attrs, slog.Duration("retry_after", s.RetryAfter))
-	case StateHalfOpen:
-		attrs = append(attrs, slog.Int("probes_in_flight", s.ProbesInFlight), slog.Int("probe_window", s.ProbeWindow))
-	}
-	attrs = append(attrs, slog.Uint64("succeeded", s.Succeeded), slog.Uint64("failed", s.Failed))
-	for _, total := range []slog.Attr{
-		slog.Uint64("ignored", s.Ignored), slog.Uint64("cancelled", s.Cancelled), slog.Uint64("late", s.Late),
-		slog.Uint64("slow", s.Slow), slog.Uint64("abandoned", s.Abandoned),
-		slog.Uint64("refused_open", s.RefusedOpen), slog.Uint64("refused_half_open", s.RefusedHalfOpen),
-		slog.Uint64("refused_forced", s.RefusedForced), slog.Uint64("would_refuse", s.WouldRefuse),
-		slog.Uint64("opened", s.Opened), slog.Uint64("listener_panics", s.ListenerPanics),
-	} {
-		if total.Value.Uint64() > 0 {
-			attrs = append(attrs, total)
-		}
-	}
-	if l := s.Lease; l != (LeaseInfo{}) {
-		attrs = append(attrs, slog.Bool("lease_held", l.Held), slog.Bool("lease_alone", l.Alone))
-		if l.Failed > 0 {
-			attrs = append(attrs, slog.Uint64("lease_failed", l.Failed), slog.String("lease_error", l.Error))
-		}
-	}
-	if s.TimeOpen > 0 {
-		attrs = append(attrs, slog.Duration("time_open", s.TimeOpen))
-	}
-	return slog.GroupValue(attrs...)
-}
+// snapshotTries is how often Snapshot begins anew because the state changes
+// while it reads. What it shows at last is of one state even if it changes each
+// time, but for RetryAfter and Rolling, which may be of a later one.
+const snapshotTries = 1000
 
 // Snapshot reads everything. It changes nothing that a call goes by. State,
-// mode, generation and probes are of one instant; counts are read one after
-// the other while calls go on.
+// mode, generation, since, reason, openings and probes belong together; counts
+// are read one after the other while calls go on.
 func (b *Breaker) Snapshot() Snapshot {
 	b.mustBeMade()
 	var s Snapshot
 	var w word
-	for range 8 { // until no change comes between; what is tagged is right even then
+	for range snapshotTries {
 		w = b.load()
 		now := b.cfg.Clock.Now()
+		x, ok := b.records.of(w)
+		if !ok {
+			continue
+		}
 		s = Snapshot{
 			Name: b.cfg.Name, State: w.state(), Mode: w.mode(), Generation: w.generation(),
-			At: now, Since: time.Duration(b.since.Load()), Reason: Reason(b.reason.Load()),
+			At: now, Since: x.since, Reason: x.reason,
 			RetryAfter: b.retryAfter(w, now),
-			TimeOpen:   time.Duration(b.timeOpen.Load()),
-			Opened:     b.opened.Load(),
+			TimeOpen:   x.timeOpen,
+			Opened:     x.opened,
 		}
 		if w.phase() == phaseOpen {
-			s.TimeOpen += max(now-time.Duration(b.openedAt.Load()), 0)
+			s.TimeOpen = later(s.TimeOpen, passed(x.since, now))
 		}
 		if w.phase() == phaseClosed {
 			s.Rolling = b.rolling(w, now)
 		}
+		if w.phase() == phaseHalfOpen {
+			s.ProbesInFlight, s.ProbeWindow = w.inFlight(), w.window()
+			s.Unprobed = b.asked.Load() != markOf(w.generation())
+		}
 		if b.load().generation() == w.generation() {
 			break
 		}
-	}
-	if l := b.cfg.lease; l != nil {
-		s.Lease = b.leaseInfo(l, w, s.At)
-	}
-	if w.phase() == phaseHalfOpen {
-		s.ProbesInFlight, s.ProbeWindow = w.inFlight(), w.window()
-		s.Unprobed = b.asked.Load() != markOf(w.generation())
 	}
 	if p := b.lastProbe.Load(); p != 0 {
 		s.LastProbe = LastProbe{Settled: true, Outcome: Outcome(p&3 - 1), Latency: time.Duration(p >> 2)}
@@ -201,7 +157,7 @@ func (b *Breaker) shown(w word) Counts {
 }
 
 // RetryAfter returns how long the breaker will go on refusing every call: what
-// is left of the cooldown, or after it until its Lease is asked again, at
+// is left of the cooldown, or after it until BeforeProbe is asked again, at
 // least 1 ms, while it is open. It is 0 otherwise, and while it is forced open,
 // because nobody knows.
 func (b *Breaker) RetryAfter() time.Duration {
@@ -218,8 +174,8 @@ func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {
 		return 0
 	}
 	end, _ := b.cooldownEnd(w)
-	if l := b.cfg.lease; l != nil && now >= end {
-		end = time.Duration(l.retry.Load())
+	if h := b.cfg.hold; h != nil && now >= end {
+		end = max(end, time.Duration(h.until.Load()))
 	}
-	return max(end-now, time.Millisecond)
+	return max(passed(now, end), time.Millisecond)
 }

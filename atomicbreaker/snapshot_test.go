@@ -129,7 +129,7 @@ func TestTextOfEveryValueIsStableAndComesBack(t *testing.T) {
 	texts[Outcome](t, "outcome", "success", "failure", "ignored")
 	texts[Reason](t, "reason", "none", "streak", "failure-rate", "slow-call-rate", "ready-to-trip", "cooldown",
 		"probe-failed", "probe-timeout", "recovered", "trip-called", "reset-called", "set-mode-called",
-		"lease-failed", "end-cooldown-called")
+		"end-cooldown-called")
 }
 
 // texter is a value with a text of its own.

@@ -98,14 +98,13 @@ const (
 	ReasonTripCalled                      // Breaker.Trip
 	ReasonResetCalled                     // Breaker.Reset
 	ReasonSetModeCalled                   // Breaker.SetMode
-	ReasonLeaseFailed                     // the cooldown ended and Config.Lease gave no answer: open to half-open
-	ReasonEndCooldownCalled               // Breaker.EndCooldown: open to half-open
+	ReasonEndCooldownCalled               // Breaker.EndCooldown or EndCooldownOf: open to half-open
 )
 
 var reasonNames = [...]string{
 	"none", "streak", "failure-rate", "slow-call-rate", "ready-to-trip", "cooldown",
 	"probe-failed", "probe-timeout", "recovered", "trip-called", "reset-called", "set-mode-called",
-	"lease-failed", "end-cooldown-called",
+	"end-cooldown-called",
 }
 
 // String returns the reason in words joined by hyphens, such as failure-rate.

@@ -80,17 +80,7 @@ func (b *Breaker) endStreak(s ring.Stripe, gen uint32) {
 	b.streak.end(gen)
 }
 
-// streakMet reports whether a streak reaches the limit, or one that a warning
-// has lowered.
+// streakMet reports whether a streak reaches the limit.
 func (b *Breaker) streakMet(run uint32) bool {
-	if b.cfg.ConsecutiveFailures == Off {
-		return false
-	}
-	return run >= uint32(b.cfg.ConsecutiveFailures) || b.cfg.lease != nil && b.warned(run)
-}
-
-func (b *Breaker) warned(run uint32) bool {
-	l := b.cfg.lease
-	until := l.warnedTo.Load()
-	return until != 0 && run >= l.warnLimit.Load() && int64(b.cfg.Clock.Now()) < until
+	return b.cfg.ConsecutiveFailures != Off && run >= uint32(b.cfg.ConsecutiveFailures)
 }

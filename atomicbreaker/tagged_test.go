@@ -88,17 +88,6 @@ func TestMarkBelongsToOneGeneration(t *testing.T) {
 	require.NotZero(t, markOf(0), "no mark looks like that of generation 0")
 }
 
-func TestReasonOfALaterChangeStays(t *testing.T) {
-	b, _ := made(t, Config{})
-	for _, generation := range boundaryGenerations {
-		b.reason.Store(uint64(generation)<<32 | uint64(ReasonCooldown))
-		b.noteReason(generation-1, ReasonStreak)
-		require.Equal(t, ReasonCooldown, b.Snapshot().Reason)
-		b.noteReason(generation+1, ReasonRecovered)
-		require.Equal(t, ReasonRecovered, b.Snapshot().Reason)
-	}
-}
-
 // TestCountsOfAnEpisodeStopAtTheirLimit runs the episode of a breaker whose counters stand
 // at their limit: the tag must stay intact.
 func TestCountsOfAnEpisodeStopAtTheirLimit(t *testing.T) {

@@ -25,11 +25,12 @@ func inside(b *Breaker) string {
 // hidden is what a breaker goes by, read without asking it.
 func hidden(b *Breaker) string {
 	e := b.ring.Edge()
+	began, _ := b.records.of(b.load())
 	return fmt.Sprintf("word %x evidence %x full %x asked %x heard %d fastest %x calls %x %x %x\n"+
-		"since %d tripped %d opened %d cool from %d cool %x wait %x streak %x epoch %x kicks %d turned %d counted %v",
+		"began %+v tripped %d cool from %d cool %x wait %x streak %x epoch %x kicks %d turned %d counted %v",
 		b.word.Load(), b.evidence.Load(), b.full.Load(), b.asked.Load(), b.heard.Load(), b.fastest.v.Load(),
 		b.calls.v.Load(), b.failures.v.Load(), b.slow.v.Load(),
-		b.since.Load(), b.trippedAt.Load(), b.openedAt.Load(), b.coolFrom.Load(), b.cool.v.Load(), b.wait.v.Load(),
+		began, b.trippedAt.Load(), b.coolFrom.Load(), b.cool.v.Load(), b.wait.v.Load(),
 		b.streak.v.Load(), e, b.kicks.Load(), b.turned.Load(), b.ring.Totals())
 }
 
@@ -202,7 +203,7 @@ func TestTicketIsSettledOnceByManyGoroutines(t *testing.T) {
 			if b == half {
 				b.Reset()
 				b.Trip()
-				b.word.Store(uint64(b.load().to(phaseHalfOpen, 1)))
+				jump(b, b.load().to(phaseHalfOpen, 1))
 			}
 		}
 		manual.Advance(time.Millisecond)

@@ -13,8 +13,8 @@ import (
 // runs onTimer's loop.
 type worker struct {
 	kicks   atomic.Uint64 // changes to look at
-	running atomic.Int64  // timers that have fired since one began to work
 	turned  atomic.Int64  // the latest instant by which the window was moved
+	running baton         // of who does the work
 
 	episodeOf uint32        // the half-open generation that the next four are of
 	ticking   bool          // the timer was set at the last look
@@ -32,18 +32,18 @@ func (b *Breaker) kick() {
 // onTimer is the timer's callback. A second one that comes while the first is
 // at work only makes it go round again.
 func (b *Breaker) onTimer() {
-	if b.running.Add(1) != 1 {
+	if !b.running.take() {
 		return
 	}
 	defer b.tellAll() // with the work free for the next timer: a listener may be slow
 	rested := false
 	defer func() {
 		if !rested { // the clock or Config.Rand panics
-			b.running.Store(0)
+			b.running.let()
 		}
 	}()
 	for {
-		running := b.running.Load()
+		b.running.look()
 		for {
 			// [E3] Whoever kicks first changes what is to be seen, then the
 			// number of kicks, then the timer. A change that work misses is
@@ -54,21 +54,18 @@ func (b *Breaker) onTimer() {
 				break
 			}
 		}
-		if rested = b.running.CompareAndSwap(running, 0); rested {
+		if rested = b.running.drop(); rested {
 			return
 		}
 	}
 }
-
-// never is an instant that the timer is not set for.
-const never time.Duration = 1<<63 - 1
 
 func (b *Breaker) arm(at time.Duration) {
 	if at == never {
 		b.timer.Stop()
 		return
 	}
-	b.timer.Reset(max(at-b.cfg.Clock.Now(), 0))
+	b.timer.Reset(passed(b.cfg.Clock.Now(), at))
 }
 
 // work does what is due and returns the instant of what is due next.
@@ -79,9 +76,6 @@ func (b *Breaker) work() time.Duration {
 	for {
 		w, now := b.load(), b.cfg.Clock.Now()
 		next := never
-		if l := b.cfg.lease; l != nil {
-			b.tickLease(l, w)
-		}
 		switch {
 		case w.mode() == ForcedOpen:
 		case w.phase() == phaseOpen:
@@ -97,18 +91,24 @@ func (b *Breaker) work() time.Duration {
 	}
 }
 
-// tickOpen ends the cooldown when it is over, and the Lease, if there is one,
-// agrees.
+// tickOpen ends the cooldown when it is over, and BeforeProbe, if there is one,
+// does not hold the breaker back.
 func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 	end, ok := b.cooldownEnd(w)
 	if !ok {
 		return now // the word is older than what was read
 	}
+	h := b.cfg.hold
 	if now < end {
+		if h != nil {
+			h.until.Store(notHeld)
+		}
 		return end
 	}
-	if l := b.cfg.lease; l != nil {
-		return b.tickAsk(l, w, now)
+	if h != nil {
+		if until := b.heldBack(h, w, end, now); until > now {
+			return until
+		}
 	}
 	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown, now)
 	return now
@@ -118,5 +118,5 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 // observe] The word was read first.
 func (b *Breaker) cooldownEnd(w word) (time.Duration, bool) {
 	wait, ok := b.wait.get(w.generation())
-	return time.Duration(b.coolFrom.Load()) + time.Duration(wait), ok
+	return later(time.Duration(b.coolFrom.Load()), time.Duration(wait)), ok
 }

@@ -1,7 +1,6 @@
 package atomicbreaker
 
 import (
-	"runtime/trace"
 	"sync/atomic"
 	"time"
 
@@ -20,15 +19,11 @@ import (
 //	word = open                      a reader sees open with the deadline of
 //	deadline = now + cooldown        the last outage, and probes at once
 type opening struct {
-	since     atomic.Int64  // instant of the last change of state
-	trippedAt atomic.Int64  // instant at which this outage began
-	openedAt  atomic.Int64  // instant of the last change to open
-	coolFrom  atomic.Int64  // instant from which the cooldown counts, openedAt unless it was forced
-	cool      tagged        // cooldown of this opening, before jitter
-	wait      tagged        // and after
-	reason    atomic.Uint64 // of the last change of state, below its generation
-	opened    atomic.Uint64
-	timeOpen  atomic.Int64 // in openings that are over
+	trippedAt atomic.Int64 // instant at which this outage began
+	coolFrom  atomic.Int64 // instant from which the cooldown counts
+	cool      tagged       // cooldown of this opening, before jitter
+	wait      tagged       // and after
+	records   records
 }
 
 // trip opens the breaker if gen is still its generation and it is not forced.
@@ -62,25 +57,11 @@ func (b *Breaker) trip(gen uint32, why Reason, c Counts, after time.Duration) bo
 	}
 }
 
-// noteReason notes why a state began, unless a later change is noted. Silent
-// generations may lie between two of them: a tag of 16 bits would not do.
-func (b *Breaker) noteReason(gen uint32, why Reason) {
-	for {
-		old := b.reason.Load()
-		if int32(gen-uint32(old>>32)) < 0 || b.reason.CompareAndSwap(old, uint64(gen)<<32|uint64(why)) {
-			return
-		}
-	}
-}
-
 // publishOpening writes the cooldown that generation gen will have if the
 // breaker opens from w. It fails if another opening has come between.
 func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wait uint64, draw *jitter, after time.Duration) bool {
 	if w.phase() != phaseHalfOpen {
 		raise(&b.trippedAt, int64(now))
-	}
-	if w.phase() != phaseOpen {
-		raise(&b.openedAt, int64(now))
 	}
 	raise(&b.coolFrom, int64(now))
 	length := b.cooldown(w, now, cool)
@@ -97,7 +78,6 @@ func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wa
 // forced open from w: an outage that begins, or goes on.
 func (b *Breaker) publishForcing(w word, gen uint32, now time.Duration, cool uint64) bool {
 	length := uint64(b.cfg.Cooldown.Min)
-	raise(&b.openedAt, int64(now))
 	if w.phase() != phaseHalfOpen {
 		raise(&b.trippedAt, int64(now))
 	} else if sameGeneration(cool, w.generation()-1) {
@@ -120,7 +100,7 @@ func (b *Breaker) cooldown(w word, now time.Duration, last uint64) time.Duration
 	var length time.Duration
 	switch {
 	case c.Factor == 0:
-		length = (now - time.Duration(b.trippedAt.Load())) / ageShare
+		length = passed(time.Duration(b.trippedAt.Load()), now) / ageShare
 	case sameGeneration(last, w.generation()-1):
 		// Factor is at most 16 and the last length 24 hours: no overflow.
 		length = time.Duration(float64(last&taggedMax) * c.Factor)
@@ -184,38 +164,35 @@ func (b *Breaker) renew(w word) {
 	}
 }
 
+// begin changes the word into a new generation, which has its record from the
+// first moment.
+func (b *Breaker) begin(w, next word, why Reason, now time.Duration) bool {
+	before, ok := b.records.of(w)
+	if !ok {
+		return false // the word has gone on
+	}
+	x := before.follow(w, next, why, now)
+	mine, head := b.records.write(w, next, x.reason, x)
+	changed := b.swap(w, next)
+	mine.settle(head, changed)
+	return changed
+}
+
 // move changes the word into a new generation and does what follows. now was
 // read when the word was w already: so instants never go back from one change
 // to the next.
 func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bool {
-	openedAt := b.openedAt.Load() // before the word: nobody has opened it again
 	if next.generation()%ring.RenewEvery == 0 {
 		b.renew(w)
 	}
-	if !b.swap(w, next) {
+	if !b.begin(w, next, why, now) {
 		return false
 	}
 	from, to := w.state(), next.state()
-	if from != to {
-		raise(&b.since, int64(now))
-		b.noteReason(next.generation(), why)
-		switch {
-		case to == StateOpen:
-			b.opened.Add(1)
-		case from == StateOpen:
-			b.timeOpen.Add(max(int64(now)-openedAt, 0))
-		}
-	}
 	if why == ReasonProbeTimeout {
 		b.abandoned.Add(uint64(w.inFlight()))
 	}
-	if l := b.cfg.lease; l != nil && from == StateHalfOpen {
-		l.noteEnd(w.generation(), why)
-	}
 	b.kick()
-	if from != to && trace.IsEnabled() {
-		b.traceEvent(from.String() + " to " + to.String() + ": " + why.String())
-	}
 	b.hang(from == to, Transition{
 		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})

@@ -127,7 +127,7 @@ func runAgainstNaive(c Config, seed uint64, tripped map[Reason]int) error {
 	if err != nil {
 		return err
 	}
-	n := &naive{c: c.withDefaults()}
+	n := &naive{c: c.WithDefaults()}
 	random := rand.New(rand.NewPCG(seed, 2))
 	bad, slow := random.Float64(), random.Float64()
 	for range 500 {
@@ -200,12 +200,12 @@ func TestOutcomeLivesForTheWindowLessUpToOneBucket(t *testing.T) {
 			width := b.bucket
 			manual.Advance(3*width + (after+width)%width)
 			calls(t, b, 1, Success)
-			left := b.cfg.Window - (after+width)%width // until the bucket is a window old
-			require.GreaterOrEqual(t, left, b.cfg.Window-width+1)
+			left := c.WithDefaults().Window - (after+width)%width // until the bucket is a window old
+			require.GreaterOrEqual(t, left, c.WithDefaults().Window-width+1)
 			manual.Advance(left - 1)
-			require.Equal(t, Counts{Calls: 1}, b.Snapshot().Rolling, "%v of %d buckets, %v after an edge: gone too early", b.cfg.Window, b.cfg.Buckets, after)
+			require.Equal(t, Counts{Calls: 1}, b.Snapshot().Rolling, "%v of %d buckets, %v after an edge: gone too early", c.WithDefaults().Window, c.WithDefaults().Buckets, after)
 			manual.Advance(1)
-			require.Zero(t, b.Snapshot().Rolling, "%v of %d buckets, %v after an edge: lives too long", b.cfg.Window, b.cfg.Buckets, after)
+			require.Zero(t, b.Snapshot().Rolling, "%v of %d buckets, %v after an edge: lives too long", c.WithDefaults().Window, c.WithDefaults().Buckets, after)
 		}
 	}
 }

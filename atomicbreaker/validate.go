@@ -25,7 +25,6 @@ const (
 	defaultJitter              = 0.25
 	defaultQuiet               = time.Second
 	defaultProbeTimeout        = 30 * time.Second
-	defaultLeaseTimeout        = 10 * time.Millisecond
 
 	minDuration    = time.Millisecond
 	maxDuration    = 24 * time.Hour
@@ -40,8 +39,9 @@ const (
 	maxName        = 256
 )
 
-// withDefaults fills in what was left zero. c is valid.
-func (c Config) withDefaults() Config {
+// WithDefaults returns c as New takes it: with the defaults for all that was left
+// zero. It finds no fault with c; see [Config.Validate].
+func (c Config) WithDefaults() Config {
 	or(&c.Window, defaultWindow)
 	or(&c.Buckets, defaultBuckets)
 	if c.WindowCalls > 0 {
@@ -61,9 +61,6 @@ func (c Config) withDefaults() Config {
 	or(&c.Recovery.Quiet, defaultQuiet)
 	or(&c.Recovery.ProbeTimeout, defaultProbeTimeout)
 	or(&c.Stripes, ring.MaxStripes(runtime.GOMAXPROCS(0)))
-	if c.Lease != nil {
-		or(&c.LeaseTimeout, defaultLeaseTimeout)
-	}
 	if c.Clock == nil {
 		c.Clock = clock.System()
 	}
@@ -114,7 +111,6 @@ func (c Config) Validate() error {
 	if c.Mode > Shadow {
 		v.add("Mode is %d, want Auto, ForcedOpen, ForcedClosed or Shadow", c.Mode)
 	}
-	v.span("LeaseTimeout", c.LeaseTimeout, minDuration, maxDuration, false)
 	v.conflicts(c)
 	return errors.Join(v...)
 }
@@ -191,7 +187,7 @@ func (v *faults) conflicts(c Config) {
 			v.add("MinimumCalls is %d and WindowCalls %d: want MinimumCalls at most WindowCalls, or it is never met",
 				c.MinimumCalls, c.WindowCalls)
 		}
-	} else if d := c.withDefaults(); d.Window >= minDuration && d.Buckets >= 1 && d.Buckets <= maxBuckets &&
+	} else if d := c.WithDefaults(); d.Window >= minDuration && d.Buckets >= 1 && d.Buckets <= maxBuckets &&
 		d.Window%(time.Duration(d.Buckets)*time.Millisecond) != 0 {
 		v.add("Window is %v with Buckets %d, want a bucket of a whole number of milliseconds, at least 1",
 			d.Window, d.Buckets)
@@ -200,9 +196,6 @@ func (v *faults) conflicts(c Config) {
 		v.add("Cooldown.Min is %v and Cooldown.Max %v, want Min at most Max", low, high)
 	} else if low == 0 && high >= minDuration && high < defaultCooldownMin {
 		v.add("Cooldown.Max is %v and Cooldown.Min the default of %v, want Min at most Max", high, defaultCooldownMin)
-	}
-	if c.LeaseTimeout != 0 && c.Lease == nil {
-		v.add("LeaseTimeout is %v but Lease is nil, want both or neither", c.LeaseTimeout)
 	}
 	if p := c.Recovery.Probes; c.Recovery.Successes > p || c.Recovery.Concurrent > p {
 		v.add("Recovery.Successes is %d and Recovery.Concurrent %d with Recovery.Probes %d, want both at most Probes",

@@ -14,7 +14,7 @@ func TestZeroConfigWorksAndMeansTheDefaults(t *testing.T) {
 	require.NoError(t, Config{}.Validate())
 	_, err := New(Config{})
 	require.NoError(t, err)
-	c := Config{}.withDefaults()
+	c := Config{}.WithDefaults()
 	require.NotNil(t, c.Clock)
 	require.NotNil(t, c.Rand)
 	require.Positive(t, c.Stripes)
@@ -29,11 +29,11 @@ func TestZeroConfigWorksAndMeansTheDefaults(t *testing.T) {
 }
 
 func TestDefaultsFollowWhatIsSet(t *testing.T) {
-	require.Equal(t, 20*time.Second, Config{Cooldown: Cooldown{Min: 20 * time.Second}}.withDefaults().Cooldown.Max)
-	require.Equal(t, 5*time.Second, Config{Cooldown: Cooldown{Min: time.Second}}.withDefaults().Cooldown.Max)
-	require.Equal(t, 4, Config{WindowCalls: 4}.withDefaults().MinimumCalls)
-	require.Equal(t, 10, Config{WindowCalls: 400}.withDefaults().MinimumCalls)
-	r := Config{Recovery: Recovery{Probes: 7}}.withDefaults().Recovery
+	require.Equal(t, 20*time.Second, Config{Cooldown: Cooldown{Min: 20 * time.Second}}.WithDefaults().Cooldown.Max)
+	require.Equal(t, 5*time.Second, Config{Cooldown: Cooldown{Min: time.Second}}.WithDefaults().Cooldown.Max)
+	require.Equal(t, 4, Config{WindowCalls: 4}.WithDefaults().MinimumCalls)
+	require.Equal(t, 10, Config{WindowCalls: 400}.WithDefaults().MinimumCalls)
+	r := Config{Recovery: Recovery{Probes: 7}}.WithDefaults().Recovery
 	require.Equal(t, []int{7, 7, 7}, []int{r.Probes, r.Successes, r.Concurrent})
 }
 
@@ -96,7 +96,6 @@ func limits() []limit {
 		count("Recovery.Concurrent", func(c *Config, n int) { c.Recovery.Concurrent, c.Recovery.Probes = n, min(max(n, 0), 1024) }, 1024, false, "want 1 to 1024"),
 		span("Recovery.Quiet", func(c *Config, d time.Duration) { c.Recovery.Quiet = d }, ms, false, "want 1ms to 24h0m0s"),
 		span("Recovery.ProbeTimeout", func(c *Config, d time.Duration) { c.Recovery.ProbeTimeout = d }, ms, false, "want 1ms to 24h0m0s"),
-		span("LeaseTimeout", func(c *Config, d time.Duration) { c.LeaseTimeout, c.Lease = d, new(fakeLease) }, ms, false, "want 1ms to 24h0m0s"),
 		{"Stripes", func(c *Config, v float64) { c.Stripes = int(v) }, []float64{0, 1, 2, 4, 8, 16, 32, 64, 128, 256}, []float64{-1, -4, 257, 512}, "want 1 to 256"},
 		{"Mode", func(c *Config, v float64) { c.Mode = Mode(v) }, []float64{0, 1, 2, 3}, []float64{4, 255}, "want Auto, ForcedOpen, ForcedClosed or Shadow"},
 	}

@@ -97,7 +97,11 @@ func pass(b *Breaker, n uint32) {
 		w := b.load()
 		const skipTo = 1 << 13
 		left := min(n, skipTo-w.generation()%skipTo) - 1
-		b.word.Store(uint64(w) + uint64(left)<<generationShift)
+		next := w + word(left)<<generationShift
+		began, _ := b.records.of(w)
+		record, head := b.records.write(w, next, began.reason, began)
+		b.word.Store(uint64(next))
+		record.settle(head, true)
 		b.Reset()
 		n -= left + 1
 	}

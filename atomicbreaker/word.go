@@ -135,8 +135,12 @@ func (w word) admit() (word, bool) {
 }
 
 // release gives a place back and sets the window, which is kept within its
-// field and above zero.
+// field and above zero. With nothing in flight it changes nothing: a ticket that
+// was copied against the rules gives its place back twice.
 func (w word) release(window int) word {
+	if w.inFlight() == 0 {
+		return w
+	}
 	return pack(w.phase(), w.mode(), w.inFlight()-1, min(max(window, 1), maxWindow), w.generation())
 }
 

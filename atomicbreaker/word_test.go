@@ -413,10 +413,9 @@ func TestBreakerFollowsTheTable(t *testing.T) {
 	eachLegal(func(f fields) {
 		for _, o := range operations {
 			w := f.word()
-			b.word.Store(uint64(w))
+			jump(b, w)
 			b.next = f.generation + 1
 			b.wait.v.Store(tag(f.generation, 0)) // a cooldown that is over
-			b.reason.Store(uint64(f.generation) << 32)
 			announced = announced[:0]
 
 			o.do(b, w)

@@ -27,7 +27,7 @@ const (
 func (r *Ring) Look(s Stripe, gen uint32) Look {
 	// The window's place before its counts: what is said of counts that are then
 	// emptied, or aged, is said of an edge that has passed.
-	where := uint64(r.forgets.Load())<<numberBits ^ uint64(r.Edge()&^asleepBit)
+	where := uint64(r.forgets.Load())<<bucketBits ^ uint64(r.Edge()&^asleepBit)
 	return Look{s, s.Held(gen), where * saltStep >> dueBits << dueBits}
 }
 

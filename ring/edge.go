@@ -21,16 +21,16 @@ const (
 	asleepBit   = 1
 	edgesShift  = 1
 	edgesBits   = 10
-	numberShift = edgesShift + edgesBits
-	numberBits  = genShift - numberShift
-	numberMask  = 1<<numberBits - 1
+	bucketShift = edgesShift + edgesBits
+	bucketBits  = genShift - bucketShift
+	bucketMask  = 1<<bucketBits - 1
 )
 
 func edgeOf(gen uint32, number, edges uint64) Edge {
-	return Edge(tagOf(gen) | number&numberMask<<numberShift | edges<<edgesShift)
+	return Edge(tagOf(gen) | number&bucketMask<<bucketShift | edges<<edgesShift)
 }
 
-func (e Edge) number() uint64 { return uint64(e) >> numberShift & numberMask }
+func (e Edge) number() uint64 { return uint64(e) >> bucketShift & bucketMask }
 func (e Edge) edges() uint64  { return uint64(e) >> edgesShift & (1<<edgesBits - 1) }
 
 // Awake reports whether the window is of generation gen and the worker moves it.
@@ -39,7 +39,7 @@ func (e Edge) Awake(gen uint32) bool { return of(uint64(e), gen) && e&asleepBit 
 // Behind returns how many buckets have ended since e's began, if bucket number
 // is the current one; 0 if it is not younger.
 func (e Edge) Behind(number uint64) uint64 {
-	if n := (number - e.number()) & numberMask; n <= numberMask/2 {
+	if n := (number - e.number()) & bucketMask; n <= bucketMask/2 {
 		return n
 	}
 	return 0

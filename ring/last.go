@@ -8,46 +8,78 @@ import (
 // Last keeps the last n outcomes, for windows counted in calls. It is one
 // shared structure, not striped: the order of outcomes is what it is about.
 //
-// The head counts positions. A recorder claims the next position with a
-// compare-and-swap of the head it read, and then sets its bits in the word
-// that the position falls into; each word holds sixteen outcomes and the
-// number of its lap. A claimed position that is not yet written reads as a
-// success, never as a failure.
+// Outcomes lie in words of sixteen. An outcome is appended by one
+// compare-and-swap of the word that is being filled, which sets its place and
+// its value at once: no place is ever taken and not yet written. The head names
+// that word, and moves to the next one only when this one is full or sealed;
+// from then on the word does not change until its slot is used again, which is
+// after all words of a window have been passed.
+//
+// So a recorder that reads the word being filled, then the words before it, and
+// then succeeds in its compare-and-swap, has read exactly the window that its
+// outcome ends.
+//
+// A window begins with a word of its own. Whoever empties the window seals the
+// word that is being filled, so that nothing can be appended to it any more,
+// and moves the head on; a recorder that finds a sealed word does so for him.
 type Last struct {
 	head  atomic.Uint64
 	n     uint64
 	words []atomic.Uint64
 }
 
-// A Head is a point in the sequence of outcomes, and the window that it closes:
+// A Head names the word that is being filled and the window it belongs to:
 //
-//	 63        40 39      29 28        0
-//	+------------+----------+-----------+
-//	| generation |  count   | position  |
-//	+------------+----------+-----------+
+//	 63        40 39    33 32    26 25        0
+//	+------------+--------+--------+-----------+
+//	| generation | window |  full  |  number   |
+//	+------------+--------+--------+-----------+
 //
-//	position    29  of the next outcome; wraps, as the words' laps do
-//	count       11  outcomes of this window, at most 1024
+//	number      26  of the word in the sequence of words; wraps
+//	full         7  words of this window before it, at most 127: more than a window needs
+//	window       7  low bits of how many windows there were before this one
 //	generation  24  low bits; a window is of one generation
 type Head uint64
 
+// A lastWord holds up to sixteen outcomes:
+//
+//	 63      38   37   36  32 31  16 15     0
+//	+----------+------+------+------+--------+
+//	|  number  |sealed| fill | slow | failed |
+//	+----------+------+------+------+--------+
+//
+//	failed      16  one bit for each outcome, the first in bit 0
+//	slow        16  the same
+//	fill         5  outcomes in the word, 0 to 16
+//	sealed       1  nothing may be appended: the window is over
+//	number      26  of the word in the sequence of words
+//
+// Numbers come round after 2^26 words, a thousand million outcomes: a recorder
+// would have to sleep for exactly as many between two adjacent instructions, and find
+// the word as it was.
+type lastWord uint64
+
 const (
-	positionBits  = 29
-	positionMask  = 1<<positionBits - 1
-	countShift    = positionBits
-	countMask     = 1<<11 - 1
-	headGenShift  = 40
-	perWord       = 16 // outcomes in a word: failure bits 0 to 15, slow bits 16 to 31
-	lapShift      = 32 // the word's number in the sequence, from there up
-	wordBitsShift = 4  // log2 of perWord
+	numberBits   = 26
+	numberMask   = 1<<numberBits - 1
+	fullShift    = numberBits
+	fullMask     = 127
+	windowShift  = 33
+	headGenShift = 40
+
+	perWord     = 16
+	fillShift   = 32
+	fillMask    = 31
+	sealedBit   = 1 << 37
+	numberShift = 38
 )
 
 // NewLast returns a window of the last n outcomes, n from 1 to 1024.
 func NewLast(n int) *Last {
-	// One word more than n outcomes fill, since the oldest lies in mid-word; a
-	// power of two, so that positions may wrap.
-	words := 1 << bits.Len(uint((n+2*perWord-2)/perWord-1))
-	return &Last{n: uint64(n), words: make([]atomic.Uint64, max(words, 2))}
+	// The word being filled, those before it that a window may reach into, and
+	// at least one more; a power of two, so that numbers may wrap.
+	reach := 1 + (n-1+perWord-1)/perWord
+	return &Last{n: uint64(n), words: make([]atomic.Uint64, 1<<bits.Len(uint(reach)))}
 }
 
 // Head returns the head. Like a cell it is read before the generation.
@@ -56,80 +88,174 @@ func (l *Last) Head() Head { return Head(l.head.Load()) }
 // Live reports whether an outcome of generation gen may be added at h.
 func (l *Last) Live(h Head, gen uint32) bool { return uint32(h>>headGenShift)^gen&(1<<24-1) == 0 }
 
-// Begin empties the window in place of h, for generation gen.
+// Same reports whether the window of h is still the one that is being filled.
+func (l *Last) Same(h Head) bool { return l.Head()>>windowShift == h>>windowShift }
+
+// Begin begins a window of generation gen in place of that of h. It fails if
+// the head has moved on.
 func (l *Last) Begin(h Head, gen uint32) bool {
-	next := uint64(gen)<<headGenShift | uint64(h)&positionMask
-	return l.head.CompareAndSwap(uint64(h), next)
+	l.seal(h)
+	return l.head.CompareAndSwap(uint64(h), uint64(h.begun(gen)))
 }
 
 // Forget empties the window of the present generation.
 func (l *Last) Forget() {
 	for {
-		h := l.head.Load()
-		if l.head.CompareAndSwap(h, h&^(countMask<<countShift)) {
+		h := l.Head()
+		sealed := l.seal(h)
+		if l.Begin(h, uint32(h>>headGenShift)) || sealed {
 			return
 		}
 	}
 }
 
-// Add appends an outcome at h and returns the head after it. It fails if the
-// head has moved on; the caller then starts again from the head.
-func (l *Last) Add(h Head, failed, slow bool) (Head, bool) {
-	position := uint64(h) & positionMask
-	count := min(h.count()+1, l.n)
-	next := uint64(h)>>headGenShift<<headGenShift | count<<countShift | (position+1)&positionMask
-	if !l.head.CompareAndSwap(uint64(h), next) {
-		return h, false
+// seal keeps everybody from appending to the word of h. It reports whether the
+// word is sealed: it need not be if it is full.
+func (l *Last) seal(h Head) bool {
+	for {
+		old, w, ok := l.word(h)
+		switch {
+		case !ok || w.fill() == perWord:
+			return false
+		case w.sealed() || l.slot(h.number()).CompareAndSwap(old, uint64(w|sealedBit)):
+			return true
+		}
 	}
-	bit := uint64(1) << (position % perWord)
-	var set uint64
+}
+
+// Add appends an outcome to the word of h. After a failure or a slow call it
+// returns what the window that ends with it holds. place is where the outcome lies in
+// the sequence: within a window it rises by one with each. Add fails if the
+// head has moved on; the caller then starts again from the head.
+func (l *Last) Add(h Head, failed, slow bool) (place uint64, window Counts, ok bool) {
+	old, w, ok := l.word(h)
+	switch {
+	case !ok:
+		return 0, Counts{}, false
+	case w.sealed():
+		l.head.CompareAndSwap(uint64(h), uint64(h.begun(uint32(h>>headGenShift))))
+		return 0, Counts{}, false
+	case w.fill() == perWord:
+		l.head.CompareAndSwap(uint64(h), uint64(h.next()))
+		return 0, Counts{}, false
+	}
+	w = w.with(failed, slow)
+	if failed || slow {
+		window, _ = l.sum(h, w) // whole, if the next line succeeds
+	}
+	if !l.slot(h.number()).CompareAndSwap(old, uint64(w)) {
+		return 0, Counts{}, false
+	}
+	if w.fill() == perWord {
+		l.head.CompareAndSwap(uint64(h), uint64(h.next()))
+	}
+	return h.number()*perWord + w.fill() - 1, window, true
+}
+
+// Sum returns what the window of h holds, now or, if it is over, at its end:
+// nothing. It reads again only while others append words faster than it reads.
+func (l *Last) Sum(h Head) Counts {
+	for {
+		if _, w, ok := l.word(h); ok {
+			if w.sealed() {
+				return Counts{}
+			}
+			if c, whole := l.sum(h, w); whole {
+				return c
+			}
+		}
+		now := l.Head()
+		if now>>windowShift != h>>windowShift {
+			return Counts{}
+		}
+		h = now
+	}
+}
+
+// Stamp differs after every outcome and with every window.
+func (l *Last) Stamp() uint64 {
+	for {
+		h := l.Head()
+		_, w, _ := l.word(h)
+		if l.Head() == h {
+			return uint64(h)<<5 | w.fill()
+		}
+	}
+}
+
+func (l *Last) slot(number uint64) *atomic.Uint64 { return &l.words[number%uint64(len(l.words))] }
+
+// word returns the word of h as it is in its slot and as it is to be read: empty
+// if the slot still holds an earlier one. It fails if the slot holds a later
+// one.
+func (l *Last) word(h Head) (old uint64, w lastWord, ok bool) {
+	old = l.slot(h.number()).Load()
+	w = lastWord(old)
+	switch {
+	case w.number() == h.number():
+		return old, w, true
+	case laterNumber(w.number(), h.number()):
+		return old, w, false
+	}
+	return old, lastWord(h.number() << numberShift), true
+}
+
+// sum returns what the window that ends with w, the word of h, holds, and
+// whether the words before it were still there.
+func (l *Last) sum(h Head, w lastWord) (c Counts, whole bool) {
+	var total, failed, slow uint64
+	number, left := h.number(), l.n
+	for before := h.full(); ; before-- {
+		n := min(w.fill(), left)
+		newest := (uint64(1)<<n - 1) << (w.fill() - n)
+		total += n
+		failed += uint64(bits.OnesCount64(uint64(w) & newest))
+		slow += uint64(bits.OnesCount64(uint64(w) & (newest << perWord)))
+		if left -= n; left == 0 || before == 0 {
+			return Counts{Success: total - failed, Failure: failed, Slow: slow}, true
+		}
+		number = (number - 1) & numberMask
+		if w = lastWord(l.slot(number).Load()); w.number() != number {
+			return Counts{}, false
+		}
+	}
+}
+
+// laterNumber reports whether word number a comes after b in the wrapping
+// sequence.
+func laterNumber(a, b uint64) bool {
+	ahead := (a - b) & numberMask
+	return ahead != 0 && ahead < 1<<(numberBits-1)
+}
+
+func (h Head) number() uint64 { return uint64(h) & numberMask }
+func (h Head) full() uint64   { return uint64(h) >> fullShift & fullMask }
+
+// next is the head after h in the same window.
+func (h Head) next() Head {
+	full := min(h.full()+1, fullMask)
+	return h>>windowShift<<windowShift | Head(full<<fullShift|(h.number()+1)&numberMask)
+}
+
+// begun is the head after h in a window that begins.
+func (h Head) begun(gen uint32) Head {
+	const windows = 1<<(headGenShift-windowShift) - 1
+	window := (uint64(h)>>windowShift + 1) & windows
+	return Head(uint64(gen)<<headGenShift | window<<windowShift | (h.number()+1)&numberMask)
+}
+
+func (w lastWord) number() uint64 { return uint64(w) >> numberShift }
+func (w lastWord) fill() uint64   { return uint64(w) >> fillShift & fillMask }
+func (w lastWord) sealed() bool   { return w&sealedBit != 0 }
+
+// with is w with one outcome more.
+func (w lastWord) with(failed, slow bool) lastWord {
+	bit := lastWord(1) << w.fill()
 	if failed {
-		set |= bit
+		w |= bit
 	}
 	if slow {
-		set |= bit << perWord
+		w |= bit << perWord
 	}
-	lap := position >> wordBitsShift
-	word := &l.words[lap%uint64(len(l.words))]
-	for {
-		c := word.Load()
-		next := c | set
-		if c>>lapShift != lap {
-			if laterLap(c>>lapShift, lap) {
-				break // overtaken by a whole lap: this outcome has left the window
-			}
-			next = lap<<lapShift | set
-		}
-		if c == next || word.CompareAndSwap(c, next) {
-			break
-		}
-	}
-	return Head(next), true
-}
-
-// laterLap reports whether word number a comes after b in the wrapping sequence.
-func laterLap(a, b uint64) bool {
-	const lapBits = positionBits - wordBitsShift
-	return (a-b)&(1<<lapBits-1) < 1<<(lapBits-1)
-}
-
-func (h Head) count() uint64 { return uint64(h) >> countShift & countMask }
-
-// Sum returns what the window that ends at h holds.
-func (l *Last) Sum(h Head) Counts {
-	var failed, slow int
-	end := uint64(h) & positionMask
-	for left := h.count(); left > 0; {
-		last := (end - 1) & positionMask
-		lap := last >> wordBitsShift
-		inWord := min(last%perWord+1, left)
-		mask := (uint64(1)<<inWord - 1) << (last%perWord + 1 - inWord)
-		if c := l.words[lap%uint64(len(l.words))].Load(); c>>lapShift == lap {
-			failed += bits.OnesCount64(c & mask)
-			slow += bits.OnesCount64(c & (mask << perWord))
-		}
-		left -= inWord
-		end -= inWord
-	}
-	return Counts{Success: h.count() - uint64(failed), Failure: uint64(failed), Slow: uint64(slow)}
+	return w + 1<<fillShift
 }

@@ -3,7 +3,6 @@ package ring
 import (
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,16 +16,16 @@ type lastUser struct {
 	outcomes [][2]bool // failed, slow
 }
 
-func (u *lastUser) add(failed, slow bool) Head {
+func (u *lastUser) add(failed, slow bool) (window Counts) {
 	for {
 		h := u.Head()
 		if !u.Live(h, u.gen) {
 			u.Begin(h, u.gen)
 			continue
 		}
-		if h, ok := u.Add(h, failed, slow); ok {
+		if _, window, ok := u.Add(h, failed, slow); ok {
 			u.outcomes = append(u.outcomes, [2]bool{failed, slow})
-			return h
+			return window
 		}
 	}
 }
@@ -46,13 +45,13 @@ func (u *lastUser) want() (c Counts) {
 	return c
 }
 
-// wrapSoon makes l as it is so many outcomes before its positions and laps wrap.
+// wrapSoon makes l as it is so many words before their numbers wrap.
 func wrapSoon(l *Last, before uint64) {
-	position := positionMask - before
-	l.head.Store(position)
+	number := numberMask - before
+	l.head.Store(number)
 	for back := range uint64(len(l.words)) {
-		lap := position>>wordBitsShift - 1 - back
-		l.words[lap%uint64(len(l.words))].Store(lap << lapShift)
+		earlier := number - 1 - back
+		l.slot(earlier).Store(earlier<<numberShift | perWord<<fillShift)
 	}
 }
 
@@ -63,16 +62,21 @@ func TestLastIsThePlainList(t *testing.T) {
 		}
 		l := NewLast(n)
 		u := &lastUser{Last: l, n: n}
-		wrapSoon(l, uint64(n+n%5))
+		wrapSoon(l, uint64(n/perWord+n%5))
 		random := rand.New(rand.NewPCG(uint64(n), 8))
 		bad, slow := 0.5, 0.5
 		for i := range 3*n + 100 {
 			if i%50 == 0 {
 				bad, slow = random.Float64(), random.Float64()
 			}
-			h := u.add(random.Float64() < bad, random.Float64() < slow)
-			if got, want := l.Sum(h), u.want(); got != want || l.Sum(l.Head()) != want {
-				t.Fatalf("the last %d of %d: %v, not %v", n, i+1, got, want)
+			failed, late := random.Float64() < bad, random.Float64() < slow
+			stamp, got := l.Stamp(), u.add(failed, late)
+			want := u.want()
+			if !failed && !late {
+				got = want
+			}
+			if got != want || l.Sum(l.Head()) != want || l.Stamp() == stamp {
+				t.Fatalf("the last %d of %d: %v and %v, not %v", n, i+1, got, l.Sum(l.Head()), want)
 			}
 			switch random.IntN(200) {
 			case 0:
@@ -87,77 +91,99 @@ func TestLastIsThePlainList(t *testing.T) {
 	}
 }
 
+// TestLastKeepsExactlyWhatManyAdd: the places of outcomes are their order, and
+// the window that a recorder is given is that of its place, whoever else records.
 func TestLastKeepsExactlyWhatManyAdd(t *testing.T) {
 	const recorders, each = 4, 1000
+	type added struct {
+		outcome, window Counts
+	}
 	for _, n := range []int{1, 15, 16, 17, 64, 1000, 1024} {
 		l := NewLast(n)
 		require.True(t, l.Begin(l.Head(), 3))
-		failures := make([]atomic.Bool, recorders*each+1) // by position, as each recorder knows it
+		first := l.Head().number() * perWord
+		var order [recorders * each]added // by place
 		var all sync.WaitGroup
 		for i := range recorders {
 			all.Go(func() {
 				for k := range each {
-					failed := (k*7+i)%3 == 0
 					for {
-						h := l.Head()
-						after, ok := l.Add(h, failed, !failed)
+						failed := (k*7+i)%3 == 0
+						place, window, ok := l.Add(l.Head(), failed, !failed)
 						if !ok {
 							continue
 						}
-						failures[uint64(after)&positionMask].Store(failed)
+						a := added{Counts{Failure: 1}, window}
+						if !failed {
+							a.outcome = Counts{Success: 1, Slow: 1}
+						}
+						order[place-first] = a
 						break
 					}
 				}
 			})
 		}
 		all.Wait()
-		want := Counts{}
-		for position := recorders*each + 1 - n; position <= recorders*each; position++ {
-			if failures[position].Load() {
-				want[Failure]++
-			} else {
-				want[Success]++
-				want[Slow]++
+		var window Counts
+		for place, a := range order {
+			for k := range window {
+				window[k] += a.outcome[k]
+				if place >= n {
+					window[k] -= order[place-n].outcome[k]
+				}
+			}
+			require.Equal(t, window, a.window, "the last %d at place %d", n, place)
+		}
+		require.Equal(t, window, l.Sum(l.Head()), "the last %d", n)
+	}
+}
+
+// TestLastIsNotChangedAfterItsWindow: who comes late with an old head appends to
+// no later word, and empties no later window.
+func TestLastIsNotChangedAfterItsWindow(t *testing.T) {
+	for _, laps := range []int{0, 1, 3} {
+		l := NewLast(4)
+		require.True(t, l.Begin(l.Head(), 1))
+		old := l.Head()
+		for range 1 + laps*len(l.words)*perWord {
+			for added := false; !added; {
+				_, _, added = l.Add(l.Head(), true, false)
+			}
+			if laps == 0 {
+				l.Forget()
 			}
 		}
-		require.Equal(t, want, l.Sum(l.Head()), "the last %d", n)
+		before := l.Sum(l.Head())
+		_, _, ok := l.Add(old, true, true)
+		require.False(t, ok)
+		require.False(t, l.Begin(old, 2))
+		require.Equal(t, laps > 0, l.Same(old))
+		require.Equal(t, before, l.Sum(l.Head()))
+		require.Equal(t, before, l.Sum(old), "of the present window, or nothing")
 	}
 }
 
-// TestClaimedPositionThatIsNotWrittenYetIsNoFailure: between the claim and the
-// write of an outcome it reads as a success; an older lap's bits do not show.
-func TestClaimedPositionThatIsNotWrittenYetIsNoFailure(t *testing.T) {
-	l := NewLast(4)
-	require.True(t, l.Begin(l.Head(), 1))
-	for range 200 {
-		_, ok := l.Add(l.Head(), true, true)
-		require.True(t, ok)
+// TestSealedWordIsPassedForWhoSealedIt: a recorder does not wait for one that
+// sleeps between the two steps of Forget, and the forgotten do not show.
+func TestSealedWordIsPassedForWhoSealedIt(t *testing.T) {
+	l := NewLast(40)
+	for range 20 {
+		for added := false; !added; {
+			_, _, added = l.Add(l.Head(), true, false)
+		}
 	}
 	h := l.Head()
-	require.Equal(t, Counts{Failure: 4, Slow: 4}, l.Sum(h))
-	for range 20 { // claims alone
-		position := uint64(h) & positionMask
-		h = Head(uint64(h)&^uint64(positionMask) | (position+1)&positionMask)
-	}
-	require.Equal(t, Counts{Success: 4}, l.Sum(h))
-}
-
-func TestLateWriteIntoALastDoesNotTouchALaterLap(t *testing.T) {
-	l := NewLast(4)
-	require.True(t, l.Begin(l.Head(), 1))
-	old := l.Head()
-	perLap := uint64(len(l.words)) * perWord
-	for range perLap { // everybody else has gone once round
-		_, ok := l.Add(l.Head(), false, false)
-		require.True(t, ok)
-	}
-	// The recorder of the first position claimed it then, and writes only now.
-	l.head.Store(uint64(old))
-	after, ok := l.Add(old, true, true)
+	require.True(t, l.seal(h))
+	require.Zero(t, l.Sum(l.Head()), "forgotten from here on")
+	_, _, ok := l.Add(h, true, false)
+	require.False(t, ok)
+	require.NotEqual(t, h, l.Head(), "the next recorder moves the head")
+	require.False(t, l.Same(h))
+	_, window, ok := l.Add(l.Head(), true, false)
 	require.True(t, ok)
-	require.Equal(t, uint64(1), uint64(after)&positionMask)
-	l.head.Store(1<<headGenShift | 4<<countShift | perLap + 1)
-	require.Zero(t, l.Sum(l.Head())[Failure])
+	require.Equal(t, Counts{Failure: 1}, window)
+	require.False(t, l.head.CompareAndSwap(uint64(h), uint64(h.begun(0))), "the second step comes too late")
+	require.Equal(t, Counts{Failure: 1}, l.Sum(l.Head()))
 }
 
 func TestHeadOfAnotherGenerationIsNotLive(t *testing.T) {
@@ -168,11 +194,13 @@ func TestHeadOfAnotherGenerationIsNotLive(t *testing.T) {
 		require.False(t, l.Live(l.Head(), gen+1))
 		require.False(t, l.Live(l.Head(), gen-1))
 		old := l.Head()
-		_, ok := l.Add(old, true, false)
+		_, _, ok := l.Add(old, true, false)
 		require.True(t, ok)
-		_, ok = l.Add(old, true, false)
+		require.Equal(t, uint64(1), l.Sum(l.Head())[Failure])
+		require.True(t, l.Begin(old, gen+1))
+		_, _, ok = l.Add(old, true, false)
 		require.False(t, ok, "the head has moved on")
 		require.False(t, l.Begin(old, gen), "the head has moved on")
-		require.Equal(t, uint64(1), l.Sum(l.Head())[Failure])
+		require.Zero(t, l.Sum(l.Head()))
 	}
 }

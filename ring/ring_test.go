@@ -396,6 +396,35 @@ func TestOutcomeThatComesWhileTheWindowFallsAsleep(t *testing.T) {
 	require.Equal(t, Counts{Failure: 1}, r.Sum(0))
 }
 
+// TestSumThatTheWindowOvertakesBeginsAgain: the row at which its window begins
+// is written anew when the window has moved on twice.
+func TestSumThatTheWindowOvertakesBeginsAgain(t *testing.T) {
+	for buckets := 2; buckets <= 5; buckets++ {
+		r := New(Options{Buckets: buckets, Stripes: 1})
+		number := uint64(1)
+		fill := func() {
+			r.add(7, Failure, func() { r.begin(7, number) })
+			r.add(7, Success, func() {})
+			number++
+			require.True(t, r.turn(7, number, nil))
+		}
+		for range 3 * buckets {
+			fill()
+		}
+		overtaken := false
+		got := r.sum(r.all(), 7, func(e Edge) uint64 {
+			if !overtaken { // between reading the edge and the rows
+				overtaken = true
+				fill()
+				fill()
+			}
+			return e.number()
+		})
+		full := uint64(buckets - 1) // the bucket that is being filled is empty
+		require.Equal(t, Counts{full, full}, got, "%d buckets", buckets)
+	}
+}
+
 func TestStaleEdgeMovesNothing(t *testing.T) {
 	r := New(Options{Buckets: 4, Stripes: 1})
 	asleep := r.Edge()
@@ -502,7 +531,7 @@ func TestEveryWindowFitsTheFieldsOfAnEdge(t *testing.T) {
 			require.LessOrEqual(t, row+int(kinds), int(r.words))
 		}
 		require.Len(t, rows, buckets+1)
-		for _, number := range []uint64{0, 1, numberMask - 1, numberMask, numberMask + 5} {
+		for _, number := range []uint64{0, 1, bucketMask - 1, bucketMask, bucketMask + 5} {
 			for _, gen := range []uint32{0, 1, 1<<15 - 1, 1 << 15, 1<<32 - 1} {
 				e := edgeOf(gen, number, 2*r.rows()-1)
 				require.True(t, e.Awake(gen))

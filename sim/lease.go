@@ -8,6 +8,7 @@ import (
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 	"github.com/atomicbreaker/breaker/clock"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 )
 
 // A LeaseStore is what the breakers of a fleet share, in a scenario that has
@@ -82,18 +83,18 @@ func (s *leaseStore) fails() bool {
 }
 
 // Ask grants the lease if it is free.
-func (s *leaseStore) Ask(_ context.Context, b *atomicbreaker.Breaker) (atomicbreaker.LeaseAnswer, error) {
+func (s *leaseStore) Ask(_ context.Context, q breakerlease.Question) (breakerlease.Answer, error) {
 	if s.fails() {
-		return atomicbreaker.LeaseAnswer{}, errNoStore
+		return breakerlease.Answer{}, errNoStore
 	}
 	now := s.clock.Now()
 	if s.owner != nil && now < s.until {
-		return atomicbreaker.LeaseAnswer{Wait: s.until - now}, nil
+		return breakerlease.Answer{Token: breakerlease.Token{Number: s.token}, Wait: s.until - now}, nil
 	}
 	s.token++
-	s.owner, s.until, s.renewed = b, now+s.TTL, true
+	s.owner, s.until, s.renewed = q.Breaker, now+s.TTL, true
 	s.renewLater(s.token)
-	return atomicbreaker.LeaseAnswer{Granted: true, Token: s.token}, nil
+	return breakerlease.Answer{Granted: true, Token: breakerlease.Token{Number: s.token}}, nil
 }
 
 // renewLater renews a lease for as long as its owner is half-open and has sent
@@ -104,7 +105,8 @@ func (s *leaseStore) renewLater(token uint64) {
 		if s.token != token || s.owner == nil || !s.renewed || now >= s.until {
 			return
 		}
-		if snap := s.owner.Snapshot(); snap.Lease.Held && !snap.Unprobed && !s.fails() {
+		snap := s.owner.Snapshot()
+		if status, _ := breakerlease.StatusOf(s.owner, snap); status.Held && !snap.Unprobed && !s.fails() {
 			s.until = now + s.TTL
 		}
 		s.renewLater(token)
@@ -117,25 +119,25 @@ const leaseCooldown = 10
 
 // Tell releases the lease, or leaves it to run out after a probe that failed:
 // that is the fleet's cooldown. What a probe has found out is passed on.
-func (s *leaseStore) Tell(_ context.Context, n atomicbreaker.LeaseNews) error {
+func (s *leaseStore) Tell(_ context.Context, n breakerlease.News) error {
 	if s.fails() {
 		return errNoStore
 	}
-	if n.Token == s.token {
+	if n.Token.Number == s.token && !n.Alone {
 		switch n.Verdict {
-		case atomicbreaker.LeaseReopened:
+		case breakerlease.Reopened:
 			s.renewed = false
 			s.until = max(s.until, s.clock.Now()+n.Cooldown/leaseCooldown)
-		case atomicbreaker.LeaseRecovered, atomicbreaker.LeaseUnused:
+		case breakerlease.Recovered, breakerlease.Unused:
 			s.owner = nil
 		}
 	}
-	good := n.Verdict == atomicbreaker.LeaseAnswered || n.Verdict == atomicbreaker.LeaseRecovered
-	order := 4*n.Token + uint64(n.Verdict)
-	if !good || order <= s.heard {
+	good := n.Verdict == breakerlease.Answered || n.Verdict == breakerlease.Recovered
+	order := 4*n.Token.Number + uint64(n.Verdict)
+	if !good || !n.Alone && order <= s.heard {
 		return nil
 	}
-	s.heard = order
+	s.heard = max(s.heard, order)
 	for _, b := range s.members {
 		if b != n.Breaker {
 			s.after(s.Latency/2, s.Latency*3/2, func() { b.EndCooldown() })

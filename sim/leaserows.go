@@ -43,11 +43,11 @@ func leased(mode string) []Row {
 	add(alone, ModeLease, usualStore(), ofTwin("t95_s", 1, 0), few, ofTwin("failed", 0.6, 0))
 	add(alone, ModeLeaseBad, flaky, ofTwin("t95_s", 1, 0.5), ofTwin("failed_probes", 1, 0))
 	for _, store := range []*LeaseStore{down, slow} {
-		mode := ModeLeaseDown
-		if store == slow {
-			mode = ModeLeaseSlow
+		mode, herd := ModeLeaseDown, 1.1
+		if store == slow { // it answers nobody in time, and still carries the news of who has recovered alone
+			mode, herd = ModeLeaseSlow, 1.25
 		}
-		add(alone, mode, store, ofTwin("t95_s", 1, 0.5), ofTwin("failed_probes", 1.1, 0), ofTwin("herd", 1.1, 0))
+		add(alone, mode, store, ofTwin("t95_s", 1, 0.5), ofTwin("failed_probes", 1.1, 0), ofTwin("herd", herd, 0))
 	}
 	long := row(fleet("10-dead60s", dead("", mode, 200, 60*sec)))
 	surge := row(fleet("10-surge", shallow(mode)))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 	"github.com/atomicbreaker/breaker/clock"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 )
 
 // A Policy decides which calls are sent. The engine asks from one goroutine.
@@ -45,7 +46,7 @@ type Site struct {
 	HasRoom func() bool
 
 	// Lease is what the breakers of this run share. nil: nothing.
-	Lease atomicbreaker.Lease
+	Lease breakerlease.Lease
 }
 
 // A Contender is a way to make a policy, with the name that tables show.
@@ -97,15 +98,17 @@ func Breaker(name, title string, config atomicbreaker.Config) Contender {
 	return Contender{Name: name, Title: title, New: func(s Site) Policy {
 		c := config
 		c.Clock, c.Rand, c.Stripes = s.Clock, s.Rand, 1
-		store, shared := s.Lease.(*leaseStore)
-		if shared {
-			c.Lease = store
+		if s.Lease == nil {
+			return &breaker{Breaker: atomicbreaker.MustNew(c)}
 		}
-		b := &breaker{Breaker: atomicbreaker.MustNew(c)}
-		if shared {
-			store.members = append(store.members, b.Breaker)
+		b, err := breakerlease.New(c, s.Lease, breakerlease.Options{})
+		if err != nil {
+			panic(err)
 		}
-		return b
+		if store, ok := s.Lease.(*leaseStore); ok {
+			store.members = append(store.members, b)
+		}
+		return &breaker{Breaker: b}
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 	"github.com/atomicbreaker/breaker/clock"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 )
 
 // Run plays a scenario with a contender and returns the books. The same
@@ -64,7 +65,7 @@ func play(sc *Scenario, c Contender, number uint64, t Time, trace func(traceLine
 	r := &run{sc: sc, seed: seed(number), advance: t.Advance, trace: trace}
 	r.server = newServer(r, &sc.Dependency)
 	r.books.incident = sc.Incident
-	var lease atomicbreaker.Lease
+	var lease breakerlease.Lease
 	if sc.Lease != nil {
 		lease = &leaseStore{LeaseStore: *sc.Lease, seed: r.seed, clock: t.Clock}
 	}

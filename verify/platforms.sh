@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The core's tests on other processors, under qemu's user mode: arm64, arm (32
-# bits) and s390x (big endian). 386 is compiled and vetted.
+# The core's tests on other processors: on 386 (32 bits) as they are, where this is
+# amd64, and under qemu's user mode on arm64, arm (32 bits) and s390x (big endian).
 #
 #	bash verify/platforms.sh [short|all]
 set -euo pipefail
@@ -11,8 +11,15 @@ for arch in 386 arm64 arm s390x; do
 	# shellcheck disable=SC2086
 	GOARCH=$arch CGO_ENABLED=0 go vet $core
 done
-GOARCH=386 CGO_ENABLED=0 go test -exec true ./ring ./clock ./atomicbreaker >/dev/null
-echo 'vetted for 386, arm64, arm and s390x; 386 tests compile'
+echo 'vetted for 386, arm64, arm and s390x'
+
+if [ "$(go env GOHOSTARCH)" = amd64 ]; then
+	echo '-- 386'
+	# shellcheck disable=SC2086
+	GOARCH=386 CGO_ENABLED=0 go test -count=1 $core ./contrib/breakerhttp ./contrib/gobreaker
+else
+	echo '######## NOT CHECKED: 386. Only an amd64 machine runs it. ########'
+fi
 
 if ! command -v qemu-s390x >/dev/null; then
 	{ apt-get update && apt-get install -y --no-install-recommends qemu-user; } >/dev/null 2>&1 || true

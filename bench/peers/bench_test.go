@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/atomicbreaker/breaker/bench/peers/rival"
 )
 
 // perCore are the numbers of goroutines per processor.
@@ -16,36 +18,43 @@ var perCore = []int{1, 2, 16}
 // BenchmarkCall measures one call in every row of every subject. Rows that a
 // subject cannot do are skipped with the reason.
 func BenchmarkCall(b *testing.B) {
-	for _, row := range Rows() {
-		for _, s := range Subjects() {
+	for _, row := range rival.Rows() {
+		for _, s := range rival.Subjects() {
 			for _, g := range perCore {
-				var p Prepared
+				var p rival.Prepared
 				b.Run(fmt.Sprintf("row=%s/%s/g=%d", row, s.Key(), g), func(b *testing.B) {
 					if b.N == 1 { // a measurement begins; it goes on with the same breaker
-						p.close()
+						release(p)
 						p = prepared(b, s, row, g)
 					}
 					benchmarkRow(b, s, p, g)
 				})
-				p.close()
+				release(p)
 			}
 		}
+	}
+}
+
+// release gives back what a breaker holds, if there is one.
+func release(p rival.Prepared) {
+	if p.Close != nil {
+		p.Close()
 	}
 }
 
 // warmUp is for how long a breaker is used before it is measured. Ours adds
 // stripes on contention, one step at a time, by a timer that hot goroutines keep
 // waiting for up to 10 ms; no rival has anything that takes as long.
-func warmUp(s Subject) time.Duration {
+func warmUp(s rival.Subject) time.Duration {
 	if s.Rival() {
 		return 10 * time.Millisecond
 	}
 	return 30 * time.Millisecond
 }
 
-func prepared(b *testing.B, s Subject, row Row, g int) Prepared {
+func prepared(b *testing.B, s rival.Subject, row rival.Row, g int) rival.Prepared {
 	p, err := s.Prepare(row)
-	if errors.Is(err, ErrLacks) {
+	if errors.Is(err, rival.ErrLacks) {
 		b.Skip(err)
 	}
 	if err != nil {
@@ -68,8 +77,8 @@ func prepared(b *testing.B, s Subject, row Row, g int) Prepared {
 	return p
 }
 
-func benchmarkRow(b *testing.B, s Subject, p Prepared, g int) {
-	admitted := runParallel(b, g, func() Call { return p.Op }, p.Tenth)
+func benchmarkRow(b *testing.B, s rival.Subject, p rival.Prepared, g int) {
+	admitted := runParallel(b, g, func() rival.Call { return p.Op }, p.Tenth)
 	share := float64(admitted) / float64(b.N)
 	want := 0.0
 	if p.Admitted {
@@ -98,7 +107,7 @@ func BenchmarkFloor(b *testing.B) {
 // runParallel runs b.N operations on g goroutines per processor, every tenth of
 // each goroutine being tenth unless that is nil, and returns how many were
 // admitted.
-func runParallel(b *testing.B, g int, local func() Call, tenth Call) int64 {
+func runParallel(b *testing.B, g int, local func() rival.Call, tenth rival.Call) int64 {
 	b.ReportAllocs()
 	b.SetParallelism(g)
 	var admitted atomic.Int64

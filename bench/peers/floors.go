@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/atomicbreaker/breaker/bench/peers/rival"
 	"golang.org/x/sys/cpu"
 )
 
@@ -17,7 +18,7 @@ type Floor struct {
 
 	// New returns what each goroutine calls Local on to get an operation of
 	// its own.
-	New func() (local func() Call)
+	New func() (local func() rival.Call)
 }
 
 // Names of the floors that breakers are compared with.
@@ -28,9 +29,9 @@ const (
 )
 
 // FloorOf returns the name of the floor that a subject is compared with in a row.
-func FloorOf(row Row, s Subject) string {
+func FloorOf(row rival.Row, s rival.Subject) string {
 	switch {
-	case row == RefusedOpen || row == RefusedHalfOpen:
+	case row == rival.RefusedOpen || row == rival.RefusedHalfOpen:
 		return FloorReject
 	case s.Wrapper():
 		return FloorDo
@@ -51,17 +52,17 @@ const falseSharing = max(128, unsafe.Sizeof(cpu.CacheLinePad{}))
 
 // Floors returns every floor.
 func Floors() []Floor {
-	shared := func(op func(*line) bool) func() func() Call {
-		return func() func() Call {
+	shared := func(op func(*line) bool) func() func() rival.Call {
+		return func() func() rival.Call {
 			l := new(line)
-			return func() Call { return func() bool { return op(l) } }
+			return func() rival.Call { return func() bool { return op(l) } }
 		}
 	}
 	// Each goroutine writes to a line of its own and reads one that nobody writes.
-	own := func(op func(word, own *line) bool) func() func() Call {
-		return func() func() Call {
+	own := func(op func(word, own *line) bool) func() func() rival.Call {
+		return func() func() rival.Call {
 			word := new(line)
-			return func() Call {
+			return func() rival.Call {
 				mine := new(line)
 				return func() bool { return op(word, mine) }
 			}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/atomicbreaker/breaker/bench/peers/rival"
 )
 
 // Footprint is what n breakers of a subject cost, per breaker.
@@ -35,33 +37,33 @@ var ErrTooLarge = errors.New("too large")
 
 // Memory makes n breakers of the subject, uses them, and measures them. It wants
 // a process of its own: several libraries never free a breaker.
-func Memory(s Subject, n int, use Use) (Footprint, error) {
+func Memory(s rival.Subject, n int, use Use) (Footprint, error) {
 	if s.New == nil {
-		return Footprint{}, fmt.Errorf("%w: measured through another api", ErrLacks)
+		return Footprint{}, fmt.Errorf("%w: measured through another api", rival.ErrLacks)
 	}
-	if each := s.footprint(100, Idle).Bytes; n > 100 && each*float64(n) > most {
+	if each := footprint(s, 100, Idle).Bytes; n > 100 && each*float64(n) > most {
 		return Footprint{}, fmt.Errorf("%w: %d breakers would take %.1f GiB", ErrTooLarge, n, each*float64(n)/(1<<30))
 	}
 	if n > 1 {
-		return s.footprint(n, use), nil
+		return footprint(s, n, use), nil
 	}
 	// A single breaker is lost among what the runtime itself allocates now
 	// and then, so take the median of several.
 	var all []Footprint
 	for range 5 {
-		all = append(all, s.footprint(n, use))
+		all = append(all, footprint(s, n, use))
 	}
 	slices.SortFunc(all, func(a, b Footprint) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	return all[len(all)/2], nil
 }
 
-func (s Subject) footprint(n int, use Use) Footprint {
+func footprint(s rival.Subject, n int, use Use) Footprint {
 	// What the first breaker and the first goroutines of a program make is not
 	// the breakers' own.
 	first := s.New()
 	s.Use(first)
 	if use == Contended {
-		s.contend(first, contention)
+		contend(s, first, contention)
 	}
 	breakers := make([]any, n)
 	before, gcBefore := settled()
@@ -75,7 +77,7 @@ func (s Subject) footprint(n int, use Use) Footprint {
 				s.Use(b)
 			}
 		case Contended:
-			s.contend(b, contention)
+			contend(s, b, contention)
 		}
 	}
 	after, gcAfter := settled()
@@ -97,7 +99,7 @@ func (s Subject) footprint(n int, use Use) Footprint {
 // contention is how long a contended breaker is used.
 const contention = 5 * time.Millisecond
 
-func (s Subject) contend(breaker any, runFor time.Duration) {
+func contend(s rival.Subject, breaker any, runFor time.Duration) {
 	var all sync.WaitGroup
 	until := time.Now().Add(runFor)
 	for range 16 * runtime.GOMAXPROCS(0) {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/atomicbreaker/breaker/bench/peers/rival"
 )
 
 // The stress: a breaker with a limit of one probe, a short cooldown, and callers
@@ -31,21 +33,23 @@ type StressResult struct {
 // Stress runs the subject for a time with probes of the given length, zero for
 // probes that fail at once. It sets GOMAXPROCS meanwhile. The error wraps
 // ErrLacks if the subject limits no probes.
-func Stress(s Subject, runFor, probe time.Duration) (StressResult, error) {
+func Stress(s rival.Subject, runFor, probe time.Duration) (StressResult, error) {
 	if s.Unlimited != "" {
-		return StressResult{}, fmt.Errorf("%w: %s", ErrLacks, s.Unlimited)
+		return StressResult{}, fmt.Errorf("%w: %s", rival.ErrLacks, s.Unlimited)
 	}
-	in := s.Build(Job{Cooldown: StressCooldown, Minimum: minimumCalls})
-	defer in.close()
+	job := rival.JobOf(rival.RefusedOpen)
+	job.Cooldown = StressCooldown
+	in := s.Build(job)
+	defer in.Release()
 	return stress(in, runFor, probe)
 }
 
-func stress(in Instance, runFor, probe time.Duration) (StressResult, error) {
+func stress(in rival.Instance, runFor, probe time.Duration) (StressResult, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(StressProcs))
 	// The gap before the first probe counts from before the trip, so that it
 	// cannot look shorter than it was.
 	m := newProbeMeter()
-	if err := in.trip(false); err != nil {
+	if err := in.Trip(false); err != nil {
 		return StressResult{}, err
 	}
 	var stop atomic.Bool

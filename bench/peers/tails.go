@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/atomicbreaker/breaker/bench/peers/rival"
 	"github.com/loov/hrtime"
 )
 
@@ -26,7 +27,7 @@ type Tail struct {
 
 // Tails times every call of op, or of nothing if op is nil, on perCore
 // goroutines for each processor. The distribution is exact to 1 %.
-func Tails(op Call, perCore int, runFor time.Duration) (Tail, error) {
+func Tails(op rival.Call, perCore int, runFor time.Duration) (Tail, error) {
 	if !hrtime.TSCSupported() {
 		return Tail{}, ErrNoTSC
 	}

@@ -3,21 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/frame"
+	"github.com/atomicbreaker/breaker/cmd/loadgen/internal/frametest"
 )
 
 // loadgen runs the command as a shell would.
 func loadgen(args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = run(context.Background(), args, &out, &errs)
-	return code, out.String(), errs.String()
+	return frametest.Run(commands, args...)
 }
 
 func TestBadUsageIsOneLineAndExit2(t *testing.T) {
@@ -63,16 +59,12 @@ func TestBadUsageIsOneLineAndExit2(t *testing.T) {
 	}
 }
 
-func TestDefaultsOfEveryFaultAreAccepted(t *testing.T) {
-	for f := range faults {
-		j := drillCommand.declare(flag.NewFlagSet("", flag.ContinueOnError)).(*drill)
-		j.fault = string(f)
-		if err := j.validate(); err != nil {
-			t.Errorf("-fault %s: %v", f, err)
+func TestDefaultsAreAccepted(t *testing.T) {
+	for _, c := range commands {
+		j := c.Declare(flag.NewFlagSet("", flag.ContinueOnError))
+		if err := j.Validate(); err != nil {
+			t.Errorf("loadgen %s: %v", c.Name, err)
 		}
-	}
-	if err := all().declare(flag.NewFlagSet("", flag.ContinueOnError)).validate(); err != nil {
-		t.Errorf("loadgen alone: %v", err)
 	}
 }
 
@@ -100,145 +92,13 @@ func TestHelpTeachesAndExits0(t *testing.T) {
 	}
 }
 
-// fakeJob adds checks and returns.
-type fakeJob func(*report) error
-
-func (f fakeJob) validate() error                        { return nil }
-func (f fakeJob) run(_ context.Context, r *report) error { return f(r) }
-
-// withCommands runs f while these are the only commands.
-func withCommands(t *testing.T, cs ...command) {
-	t.Helper()
-	before := commands
-	commands = cs
-	t.Cleanup(func() { commands = before })
-}
-
-func fake(name string, f func(*report) error) command {
-	return command{name: name, declare: func(*flag.FlagSet) job { return fakeJob(f) }}
-}
-
-func TestExitStatusTellsTheVerdict(t *testing.T) {
-	good := fake("good", func(r *report) error { r.atMost("good/x", 1, "s", 1); return nil })
-	bad := fake("bad", func(r *report) error { r.atMost("bad/x", 2, "s", 1); return nil })
-	broken := fake("broken", func(*report) error { return errors.New("no port is free") })
-	withCommands(t, good, bad, broken)
-	for args, want := range map[string]int{"good": 0, "bad": 1, "broken": 1, "": 1} {
-		if code, _, stderr := loadgen(strings.Fields(args)...); code != want {
-			t.Errorf("loadgen %s: exit %d, want %d; stderr %q", args, code, want, stderr)
-		}
-	}
-	withCommands(t, good, bad)
-	code, stdout, _ := loadgen()
-	if code != 1 || !strings.Contains(stdout, "good/x") || !strings.Contains(stdout, "bad/x") || !strings.Contains(stdout, "1 of 2 verdicts FAILED") {
-		t.Errorf("loadgen alone: exit %d, output\n%s", code, stdout)
-	}
-	withCommands(t, good, good)
-	if code, stdout, _ := loadgen(); code != 0 || !strings.Contains(stdout, "2 of 2 verdicts passed") {
-		t.Errorf("exit %d, output\n%s", code, stdout)
-	}
-}
-
 func TestInterruptedRunGivesNoVerdict(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, name := range []string{"failfast", "drill"} {
 		var out, errs bytes.Buffer
-		if code := run(ctx, []string{name}, &out, &errs); code != 1 || !strings.Contains(errs.String(), "interrupted") {
+		if code := frame.Run(ctx, commands, []string{name}, &out, &errs); code != 1 || !strings.Contains(errs.String(), "interrupted") {
 			t.Errorf("%s: exit %d, stderr %q", name, code, errs.String())
-		}
-	}
-}
-
-func TestJSONHasTheAgreedShape(t *testing.T) {
-	withCommands(t, fake("mixed", func(r *report) error {
-		r.atMost("mixed/limited", 2, "ns", 1)
-		r.info("mixed/informal", 3.5, "times")
-		return nil
-	}))
-	code, stdout, stderr := loadgen("mixed", "-json", "-")
-	if code != 1 || !strings.Contains(stderr, "mixed/limited") {
-		t.Errorf("exit %d; the table for people is not on stderr: %q", code, stderr)
-	}
-	var got struct {
-		Command string
-		Pass    bool
-		Machine map[string]any
-		Checks  []map[string]any
-	}
-	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
-		t.Fatalf("stdout is no JSON: %v\n%s", err, stdout)
-	}
-	if got.Command != "loadgen mixed -json -" || got.Pass {
-		t.Errorf("command %q, pass %v", got.Command, got.Pass)
-	}
-	for _, key := range []string{"go", "os", "arch", "cpu", "cores", "gomaxprocs", "timer"} {
-		if got.Machine[key] == nil {
-			t.Errorf("machine lacks %q: %v", key, got.Machine)
-		}
-	}
-	limited := map[string]any{"name": "mixed/limited", "value": 2.0, "unit": "ns", "limit": 1.0, "pass": false}
-	informal := map[string]any{"name": "mixed/informal", "value": 3.5, "unit": "times", "pass": true}
-	for i, want := range []map[string]any{limited, informal} {
-		if len(got.Checks) != 2 || len(got.Checks[i]) != len(want) {
-			t.Fatalf("checks %v", got.Checks)
-		}
-		for key, value := range want {
-			if got.Checks[i][key] != value {
-				t.Errorf("check %d: %s is %v, want %v", i, key, got.Checks[i][key], value)
-			}
-		}
-	}
-}
-
-func TestJSONGoesToAFile(t *testing.T) {
-	withCommands(t, fake("good", func(r *report) error { r.atMost("good/x", 1, "s", 1); return nil }))
-	name := filepath.Join(t.TempDir(), "out.json")
-	if code, stdout, _ := loadgen("-json", name); code != 0 || !strings.Contains(stdout, "good/x") {
-		t.Errorf("exit %d, stdout %q", code, stdout)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil || !json.Valid(text) {
-		t.Errorf("file holds %q, error %v", text, err)
-	}
-	code, _, stderr := loadgen("-json", filepath.Join(name, "nowhere"))
-	if code != 1 || !strings.Contains(stderr, "cannot write -json") || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("exit %d, stderr %q", code, stderr)
-	}
-}
-
-// checkNames are the names of a report's checks, in order.
-func checkNames(r *report) []string {
-	var names []string
-	for _, c := range r.file.Checks {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-func find(t *testing.T, r *report, name string) check {
-	t.Helper()
-	i := slices.IndexFunc(r.file.Checks, func(c check) bool { return c.Name == name })
-	if i < 0 {
-		t.Fatalf("no check %s among %v", name, checkNames(r))
-	}
-	return r.file.Checks[i]
-}
-
-func quietReport() *report { return newReport(newConsole(new(bytes.Buffer), new(bytes.Buffer)), nil) }
-
-func TestREADMEDocumentsEveryCheck(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := quietReport()
-	failfastFacts{Rows: []failfastRow{{Name: "nothing"}, {Name: "atomic"}, {Name: "mutex"}, {Name: "rwmutex"}}}.judge(r)
-	x := outageStory()
-	x.judge(r, rulesOf(x.config), x.asFacts())
-	for _, name := range checkNames(r) {
-		if !strings.Contains(string(text), "`"+name+"`") {
-			t.Errorf("README.md does not document %s", name)
 		}
 	}
 }

@@ -104,11 +104,48 @@ func TestRefusalIsAStatusAndTheRefusal(t *testing.T) {
 	wantBooks(t, g.guard.Breaker, books{failed: 3, refused: 3})
 }
 
-// TestRetriesBelowAreOneOutcome: an RPC that gRPC retries below the interceptor
-// is one admission and one outcome.
+// TestFieldOneRPCIsOneProbe: an RPC that gRPC retries below the interceptor takes
+// one place of a half-open breaker, gives it back once, and closes by its end.
 //
 // Field: S047, resilience4j/resilience4j#1003; danielfm/pybreaker 0.3.2 changelog
 // (2017-06).
+func TestFieldOneRPCIsOneProbe(t *testing.T) {
+	b := startBackend(t)
+	g := newGuarded(t, b.addr, atomicbreaker.Config{
+		Recovery: atomicbreaker.Recovery{Probes: 1, Successes: 1, Concurrent: 1},
+	}, grpc.WithDefaultServiceConfig(retryThrice))
+	g.guard.Breaker.Trip()
+	g.clock.Advance(g.guard.Breaker.RetryAfter())
+	before := b.calls.Load()
+	b.answer(func(context.Context) error {
+		s := g.guard.Breaker.Snapshot()
+		if s.State != atomicbreaker.StateHalfOpen || s.ProbesInFlight != 1 {
+			t.Errorf("%v with %d probes in flight during a try, want half-open with 1", s.State, s.ProbesInFlight)
+		}
+		if b.calls.Load() < before+3 {
+			return status.Error(codes.Unavailable, "try again")
+		}
+		return nil
+	})
+	if err := call(t, g); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.calls.Load() - before; n != 3 {
+		t.Errorf("the server saw %d tries, want 3", n)
+	}
+	wantBooks(t, g.guard.Breaker, books{succeeded: 1})
+	if s := g.guard.Breaker.Snapshot(); s.State != atomicbreaker.StateClosed || s.ProbesInFlight != 0 {
+		t.Errorf("%v with %d probes in flight at the end, want closed with none", s.State, s.ProbesInFlight)
+	}
+	b.answer(func(context.Context) error { return nil })
+	if err := call(t, g); err != nil || b.calls.Load() != before+4 {
+		t.Errorf("the next RPC: %v, %d tries in all", err, b.calls.Load()-before)
+	}
+	wantBooks(t, g.guard.Breaker, books{succeeded: 2})
+}
+
+// TestRetriesBelowAreOneOutcome: an RPC that gRPC retries below the interceptor
+// is one admission and one outcome.
 func TestRetriesBelowAreOneOutcome(t *testing.T) {
 	b := startBackend(t)
 	g := newGuarded(t, b.addr, atomicbreaker.Config{}, grpc.WithDefaultServiceConfig(retryThrice))

@@ -67,6 +67,7 @@ func NewPool(c PoolConfig) (*Pool, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
+	c.Transport.FailureStatuses = slices.Clone(c.Transport.FailureStatuses)
 	p := &Pool{config: c, clock: c.Breaker.Clock}
 	p.budget = newBudget(c.RetryShare, p.clock.Now())
 	p.members.Store(new([]*Backend))

@@ -11,12 +11,13 @@ import (
 type instruments struct {
 	state, mode                                  metric.Int64Observable
 	stateAge, retryAfter, outcomeAge, refusalAge metric.Float64Observable
+	waiting                                      metric.Float64Observable
 	calls, slow, refusals, wouldRefuse           metric.Int64Observable
 	windowCalls, windowFailures, windowSlow      metric.Int64Observable
 	failureRatio, slowRatio, openTime            metric.Float64Observable
 	transitions, openings                        metric.Int64Observable
 	inFlight, probeWindow, unprobed, probes      metric.Int64Observable
-	leases, alone                                metric.Int64Observable
+	leases, alone, held, members                 metric.Int64Observable
 	panics, clashes, unrecorded                  metric.Int64Observable
 }
 
@@ -96,6 +97,10 @@ func (m *maker) instruments() instruments {
 
 		leases: m.counter("lease.answers", "{answer}", "Answers of the breaker's lease: granted, refused, failed."),
 		alone:  m.level("lease.alone", "1", "1 if the breaker was half-open last, or is now, because its lease failed."),
+
+		held:    m.level("lease.held", "1", "1 if the breaker is half-open under a lease."),
+		waiting: m.gauge("lease.waiting", "s", "For how long the breaker has been waiting after its cooldown, for others to probe."),
+		members: m.level("lease.members", "{process}", "Processes that take part in the lease, as far as they are heard."),
 
 		panics:     m.counter("listener_panics", "{panic}", "Panics of the breaker's listeners, contained."),
 		clashes:    m.level("name_clashes", "{breaker}", "Breakers left out because another one has their name."),

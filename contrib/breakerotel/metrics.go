@@ -222,6 +222,11 @@ func (v *view) show() {
 	if l := r.Lease; l.Granted+l.Refused+l.Failed > 0 {
 		v.each(v.in.leases, v.set.answers, l.Granted, l.Refused, l.Failed)
 		v.ObserveInt64(v.in.alone, one(l.Alone), plain...)
+		v.ObserveInt64(v.in.held, one(l.Held), plain...)
+		v.ObserveFloat64(v.in.waiting, l.Waiting.Seconds(), plain...)
+		if l.Members > 0 {
+			v.ObserveInt64(v.in.members, int64(l.Members), plain...)
+		}
 	}
 	if r.ListenerPanics > 0 {
 		v.count(v.in.panics, r.ListenerPanics, plain)

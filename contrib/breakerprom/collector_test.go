@@ -3,7 +3,6 @@ package breakerprom
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"strings"
@@ -202,30 +201,36 @@ func TestFieldOneStateAtATime(t *testing.T) {
 	})
 }
 
-// TestFieldReplacedBreakerIsTheOneScraped: the registry's entry is made again,
-// and then gone.
+// TestFieldReplacedBreakerIsTheOneScraped: a breaker that takes another's place
+// in a Group takes it in the metrics too, and leaves them with the Group.
 //
 // Field: S123, resilience4j/resilience4j#1514 and PR#1515 (2021-08-10),
 // #1116.
 func TestFieldReplacedBreakerIsTheOneScraped(t *testing.T) {
 	s := newScraped(t)
-	registry := map[string]*atomicbreaker.Breaker{}
-	s.AddAll(breakerwatch.Values(maps.All(registry)))
+	registry, err := atomicbreaker.NewGroup(atomicbreaker.GroupConfig[string]{Config: s.Config(config(""))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.AddAll(breakerwatch.Values(registry.All()))
 	open := func() float64 { return s.values()[`circuitbreaker_state{name="a",state="open"}`] }
-	registry["a"] = atomicbreaker.MustNew(s.Config(config("a")))
-	registry["a"].Trip()
+	first := registry.Get("a")
+	first.Trip()
 	if open() != 1 {
 		t.Error("not open")
 	}
-	registry["a"] = atomicbreaker.MustNew(s.Config(config("a")))
+	if !registry.Remove("a") || registry.Get("a") == first {
+		t.Fatal("the first breaker is still there")
+	}
 	if open() != 0 {
 		t.Error("the first breaker is shown")
 	}
-	registry["a"].Trip()
+	registry.Get("a").Trip()
+	first.Reset()
 	if open() != 1 {
 		t.Error("the second one is not shown")
 	}
-	delete(registry, "a")
+	registry.Remove("a")
 	for series := range s.values() {
 		if strings.Contains(series, `name="a"`) {
 			t.Errorf("%s outlives its breaker", series)

@@ -8,28 +8,31 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 )
 
 // lease refuses once and then fails.
 type lease struct{ asked int }
 
-func (l *lease) Ask(context.Context, *atomicbreaker.Breaker) (atomicbreaker.LeaseAnswer, error) {
+func (l *lease) Ask(context.Context, breakerlease.Question) (breakerlease.Answer, error) {
 	if l.asked++; l.asked == 1 {
-		return atomicbreaker.LeaseAnswer{Wait: time.Second}, nil
+		return breakerlease.Answer{Wait: time.Second}, nil
 	}
-	return atomicbreaker.LeaseAnswer{}, errors.New("the store is down")
+	return breakerlease.Answer{}, errors.New("the store is down")
 }
 
-func (l *lease) Tell(context.Context, atomicbreaker.LeaseNews) error { return nil }
-func (l *lease) Go(f func())                                         { f() }
+func (l *lease) Tell(context.Context, breakerlease.News) error { return nil }
+func (l *lease) Go(f func())                                   { f() }
 
 // TestLeaseIsToldOfOnceItHasAnswered: who probes by leave, who waits, and
 // whether the store fails, which no state shows.
 func TestLeaseIsToldOfOnceItHasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScraped(t)
-		c := config("b")
-		c.Lease = new(lease)
+		c, err := breakerlease.Join(config("b"), new(lease), breakerlease.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		b := s.made(c)
 		const refused, failed, alone = `circuitbreaker_lease_answers_total{answer="refused",name="b"}`, `circuitbreaker_lease_answers_total{answer="failed",name="b"}`, `circuitbreaker_lease_alone{name="b"}`
 		if _, there := s.values()[refused]; there {
@@ -37,7 +40,7 @@ func TestLeaseIsToldOfOnceItHasAnswered(t *testing.T) {
 		}
 		b.Trip()
 		time.Sleep(cooldown + time.Millisecond)
-		if v := s.values(); v[refused] != 1 || v[failed] != 0 || v[alone] != 0 || b.State() != atomicbreaker.StateOpen {
+		if v := s.values(); v[refused] != 1 || v[failed] != 0 || v[alone] != 0 || v[`circuitbreaker_lease_waiting_seconds{name="b"}`] <= 0 || b.State() != atomicbreaker.StateOpen {
 			t.Error("refused: ", b.State(), v)
 		}
 		time.Sleep(2 * time.Second)

@@ -49,6 +49,9 @@ var (
 	probeLatency = desc("probe_duration_seconds", "How long probes took that were judged. Absent before the first.", "name")
 	leases       = desc("lease_answers_total", "Answers of the breaker's lease: granted; refused, another may probe; failed, none in time, so that the breaker probes by itself. Absent before the first.", "name", "answer")
 	alone        = desc("lease_alone", "1 if the breaker was half-open last, or is now, because its lease failed. Absent before the first answer.", "name")
+	held         = desc("lease_held", "1 if the breaker is half-open under a lease. Absent before the first answer.", "name")
+	waiting      = desc("lease_waiting_seconds", "For how long the breaker has been waiting after its cooldown, because its lease was refused or not answered yet; 0 if it is not. Absent before the first answer.", "name")
+	members      = desc("lease_members", "Processes that take part in the lease, as far as they are heard. Absent where that is unknown.", "name")
 	panics       = desc("listener_panics_total", "Panics of the breaker's listeners, contained. Absent before the first.", "name")
 )
 
@@ -92,6 +95,11 @@ func (e *emission) reading(r *breakerwatch.Reading) {
 	if l := r.Lease; l.Granted+l.Refused+l.Failed > 0 {
 		e.each(leases, answers, l.Failed, l.Granted, l.Refused)
 		e.gauge(alone, name, one(l.Alone))
+		e.gauge(held, name, one(l.Held))
+		e.gauge(waiting, name, l.Waiting.Seconds())
+		if l.Members > 0 {
+			e.gauge(members, name, float64(l.Members))
+		}
 	}
 	if r.ListenerPanics > 0 {
 		e.counter(panics, name, float64(r.ListenerPanics))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 	"github.com/atomicbreaker/breaker/contrib/breakerprom/promtest"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
@@ -134,7 +135,10 @@ func everyState(s *scraped) {
 		c.SlowCallRate = 1
 		c.Cooldown = atomicbreaker.Cooldown{Min: cooldown, Max: max(cooldown, time.Second), Jitter: atomicbreaker.Off}
 		if name == "leased" {
-			c.Lease = new(lease)
+			var err error
+			if c, err = breakerlease.Join(c, new(lease), breakerlease.Options{}); err != nil {
+				s.Fatal(err)
+			}
 		}
 		return s.made(c)
 	}

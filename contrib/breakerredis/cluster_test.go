@@ -22,11 +22,7 @@ func TestCluster(t *testing.T) {
 		return admin.Set(ctx, "x", 1, 0).Err() == nil
 	})
 	fleet := func() *Fleet {
-		o := Tuned(redis.Options{})
-		client := redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: []string{s.addr()}, ContextTimeoutEnabled: true, MaxRedirects: 1,
-			DialerRetries: o.DialerRetries, DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout,
-		})
+		client := redis.NewClusterClient(TunedCluster(redis.ClusterOptions{Addrs: []string{s.addr()}}))
 		f, err := New(Options{Client: client, Timeout: time.Second})
 		require.NoError(t, err)
 		t.Cleanup(func() { f.Close(); _ = client.Close() })
@@ -45,14 +41,16 @@ func TestCluster(t *testing.T) {
 	a.Trip()
 	b.Trip()
 	probe(t, a, atomicbreaker.Success)
-	require.Empty(t, a.Snapshot().Lease.Error)
+	require.Empty(t, statusOf(a).Error)
 	eventually(t, 5*time.Second, "the other hears of it", func() bool { return b.State() == atomicbreaker.StateHalfOpen })
 
-	got, err := one.acquire(ctx, keysOf("p", "q"))
+	client := redis.NewClusterClient(TunedCluster(redis.ClusterOptions{Addrs: []string{s.addr()}}))
+	defer client.Close()
+	store, err := NewStore(client, "p")
 	require.NoError(t, err)
-	mixed := keysOf("p", "q")
-	mixed.fence = keysOf("p", "r").fence
-	_, err = one.acquire(ctx, mixed)
-	require.ErrorContains(t, err, "slot", "the test could not see keys of two slots")
-	require.NotZero(t, got.token)
+	// The test could see keys of two slots.
+	lease, _, _ := store.keys("q")
+	_, fence, verdict := store.keys("r")
+	err = acquireScript.Run(ctx, client, []string{lease, fence, verdict}, 1, 1, "e", "h").Err()
+	require.ErrorContains(t, err, "slot")
 }

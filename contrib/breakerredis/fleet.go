@@ -1,155 +1,29 @@
 package breakerredis
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
-	"sync"
-	"sync/atomic"
-	"weak"
 
-	"time"
-
-	"github.com/atomicbreaker/breaker/atomicbreaker"
-	"github.com/redis/go-redis/v9"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 )
 
-// Fleet is this process's part of a fleet of breakers. Its methods are safe for
-// concurrent use.
-type Fleet struct {
-	client  redis.UniversalClient
-	id      string // of this process, to know its own messages by
-	channel string
-	prefix  string
-	ttl     time.Duration
-	timeout time.Duration
-	options Options
-	log     *limitedLog
+// Fleet is this process's part of a fleet of breakers.
+type Fleet = breakerlease.Fleet
 
-	ctx     context.Context
-	stop    context.CancelFunc
-	mu      sync.Mutex // of closed, and of adding to running
-	closed  bool
-	running sync.WaitGroup
-	teams   sync.Map // string, the name: *team
-}
-
-// team is the breakers of one name in this process.
-type team struct {
-	name  string
-	keys  keys
-	heard atomic.Uint64 // the last verdict acted upon, see message.order
-
-	mu      sync.Mutex
-	members []weak.Pointer[atomicbreaker.Breaker]
-}
-
-var errClosed = errors.New("breakerredis: the Fleet is closed")
-
-// New makes a Fleet and begins to listen to the others. It does not wait for
-// Redis. The error joins every fault of the options. [Fleet.Close] ends it.
+// New makes a Fleet on Redis and begins to listen to the others. It does not
+// wait for Redis. The error joins every fault of the options. Fleet.Close ends
+// it; the client is not closed.
 func New(o Options) (*Fleet, error) {
-	o.fill()
-	if err := o.validate(); err != nil {
-		return nil, err
+	store, err := NewStore(o.Client, o.Prefix)
+	fleet := breakerlease.FleetOptions{
+		Store: store, TTL: o.TTL, Timeout: o.Timeout, OpenWithOthers: o.OpenWithOthers,
+		Identity: o.Identity, Logger: o.Logger, LogEvery: o.LogEvery,
 	}
-	f := &Fleet{
-		client: o.Client, id: rand.Text(), channel: o.Prefix, prefix: o.Prefix, ttl: o.TTL, timeout: o.Timeout,
-		options: o, log: &limitedLog{to: o.Logger, every: o.LogEvery},
-	}
-	f.ctx, f.stop = context.WithCancel(context.Background())
-	f.start(f.listen)
-	return f, nil
-}
-
-// New makes a breaker that takes part in the fleet under its Name, which must
-// not be empty. Breakers of one name, in all processes, have one lease.
-func (f *Fleet) New(c atomicbreaker.Config) (*atomicbreaker.Breaker, error) {
-	c, err := f.Config(c)
 	if err != nil {
-		return nil, err
+		fleet.Store = unusable{} // the other faults are told of too
+		return nil, errors.Join(err, fleet.Validate())
 	}
-	b, err := atomicbreaker.New(c)
-	if err == nil {
-		f.team(c.Name).join(b)
-	}
-	return b, err
+	return breakerlease.NewFleet(fleet)
 }
 
-// Config returns c with what makes a breaker take part in the fleet, for those
-// that are made elsewhere, such as by a Group. Such a breaker hears of the
-// others from its first question on; one that Fleet.New has made hears of
-// them at once. It fails if the Name is empty, or if there is a Lease already.
-func (f *Fleet) Config(c atomicbreaker.Config) (atomicbreaker.Config, error) {
-	if c.Name == "" {
-		return c, errors.New("breakerredis: Config.Name is empty, want the name that the fleet knows the dependency by")
-	}
-	if c.Lease != nil {
-		return c, errors.New("breakerredis: Config.Lease is set, want nil: it is the Fleet's")
-	}
-	c.Lease = &lease{fleet: f, team: f.team(c.Name)}
-	if c.LeaseTimeout == 0 {
-		c.LeaseTimeout = f.timeout
-	}
-	if f.options.WarnFailures > 0 {
-		c.OnTransition = atomicbreaker.Transitions(c.OnTransition, f.publishTrip)
-	}
-	return c, nil
-}
-
-// Close ends what the Fleet has begun, leases included, and waits for it.
-// Breakers stay what they are, each for itself. The client is not closed.
-func (f *Fleet) Close() {
-	f.mu.Lock()
-	f.closed = true
-	f.mu.Unlock()
-	f.stop()
-	f.running.Wait()
-}
-
-// start runs what on a goroutine that Close waits for, unless it is too late.
-func (f *Fleet) start(what func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.closed {
-		f.running.Go(what)
-	}
-}
-
-func (f *Fleet) team(name string) *team {
-	if t, ok := f.teams.Load(name); ok {
-		return t.(*team)
-	}
-	t, _ := f.teams.LoadOrStore(name, &team{name: name, keys: keysOf(f.prefix, name)})
-	return t.(*team)
-}
-
-// join adds a breaker, once, and drops those that are gone.
-func (t *team) join(b *atomicbreaker.Breaker) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	kept := t.members[:0]
-	for _, m := range t.members {
-		switch m.Value() {
-		case nil:
-			continue
-		case b:
-			return
-		}
-		kept = append(kept, m)
-	}
-	clear(t.members[len(kept):])
-	t.members = append(kept, weak.Make(b))
-}
-
-// each calls f for every breaker that there still is.
-func (t *team) each(f func(*atomicbreaker.Breaker)) {
-	t.mu.Lock()
-	members := append([]weak.Pointer[atomicbreaker.Breaker](nil), t.members...)
-	t.mu.Unlock()
-	for _, m := range members {
-		if b := m.Value(); b != nil {
-			f(b)
-		}
-	}
-}
+// unusable stands for a store that could not be made.
+type unusable struct{ breakerlease.Store }

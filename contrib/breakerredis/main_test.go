@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
@@ -209,4 +210,10 @@ func inState(workers []*worker, breakers int, state string) int {
 func eventually(t *testing.T, within time.Duration, what string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, within, 2*time.Millisecond, what)
+}
+
+// statusOf is what the Lease has done for a breaker.
+func statusOf(b *atomicbreaker.Breaker) breakerlease.Status {
+	s, _ := breakerlease.StatusOf(b, b.Snapshot())
+	return s
 }

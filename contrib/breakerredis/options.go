@@ -1,100 +1,34 @@
 package breakerredis
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
+const defaultPrefix = "circuitbreaker"
+
 // Options say how a [Fleet] works. Only Client must be set. All members of a
-// fleet should have the same.
+// fleet should have the same. What has no comment is as in
+// breakerlease.FleetOptions.
 type Options struct {
-	// Client is how Redis is reached: a single server, a Sentinel or a Cluster. It stays the
-	// caller's. It must give up in time, for which [Tuned] has the settings.
+	// Client is how Redis is reached: a single server, a Sentinel, a Cluster or a Ring. It stays the
+	// caller's. It must give up in time, for which [Tuned], [TunedFailover],
+	// [TunedCluster] and [TunedRing] have the settings.
 	Client redis.UniversalClient
 
 	// Prefix begins the names of all keys, and is the name of the channel. Fleets with different
 	// prefixes do not see each other. Without braces. Default: circuitbreaker.
 	Prefix string
 
-	// TTL is how long a lease lives that is not renewed, 10 ms to 1 h: after how
-	// long another breaker may probe if the one that had the lease has died, and
-	// after how long one may if the probe has failed (or a tenth of the cooldown
-	// of the breaker that probed, if that is longer). It is renewed three times
-	// as often. While the dependency is down, each breaker asks Redis about once
-	// in a TTL. Default: 100 ms, with which a fleet of fifty notices the end of
-	// an outage as soon as breakers that ask for themselves.
-	TTL time.Duration
-
-	// Timeout is how long to wait for Redis, 1 ms to 1 s. Default: 5 ms: with a late timer
-	// on top, a breaker that gets no answer probes within 10 ms.
-	Timeout time.Duration
-
-	// OpenWithOthers opens the breakers of this process that are half-open or
-	// closed when a probe of another has failed. Default: they wait for
-	// failures of their own.
+	TTL            time.Duration // default: 100 ms
+	Timeout        time.Duration // default: 25 ms
 	OpenWithOthers bool
-
-	// WarnFailures, 1 to 1 000 000, is the streak at which breakers of this
-	// process trip for WarnFor after another's trip, where that is lower
-	// than their own. With it, trips are published. Default: 0, no warnings.
-	WarnFailures int
-
-	// WarnFor is how long a warning lasts, 1 ms to 24 h. Default: 10 s.
-	WarnFor time.Duration
-
-	// Logger is told when Redis fails, at most every LogEvery, and when it is
-	// back. Default: nobody; each breaker's Snapshot has its last failure.
-	Logger *slog.Logger
-
-	// LogEvery is 1 s to 24 h. Default: 1 minute.
-	LogEvery time.Duration
-}
-
-func (o *Options) fill() {
-	if o.Prefix == "" {
-		o.Prefix = "circuitbreaker"
-	}
-	for field, otherwise := range map[*time.Duration]time.Duration{
-		&o.TTL: 100 * time.Millisecond, &o.Timeout: 5 * time.Millisecond, &o.WarnFor: 10 * time.Second, &o.LogEvery: time.Minute,
-	} {
-		if *field == 0 {
-			*field = otherwise
-		}
-	}
-}
-
-// validate returns every fault of filled options.
-func (o *Options) validate() error {
-	var faults []error
-	add := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("breakerredis: Options."+format, args...))
-	}
-	span := func(field string, d, low, high time.Duration) {
-		if d < low || d > high {
-			add("%s is %v, want %v to %v", field, d, low, high)
-		}
-	}
-	if o.Client == nil {
-		add("Client is nil, want one, made with the options that Tuned returns")
-	} else if !givesUp(o.Client) {
-		add("Client has ContextTimeoutEnabled false, so that it does not give up in time: want true, see Tuned")
-	}
-	if strings.ContainsAny(o.Prefix, "{}") {
-		add("Prefix is %q, want no braces: they choose the slot in a Cluster", o.Prefix)
-	}
-	span("TTL", o.TTL, 10*time.Millisecond, time.Hour)
-	span("Timeout", o.Timeout, time.Millisecond, time.Second)
-	span("WarnFor", o.WarnFor, time.Millisecond, 24*time.Hour)
-	span("LogEvery", o.LogEvery, time.Second, 24*time.Hour)
-	if o.WarnFailures < 0 || o.WarnFailures > 1_000_000 {
-		add("WarnFailures is %d, want 0 to 1000000", o.WarnFailures)
-	}
-	return errors.Join(faults...)
+	Identity       string
+	Logger         *slog.Logger
+	LogEvery       time.Duration // default: 1 minute
 }
 
 // givesUp reports whether a client ends its calls with their contexts. Of a
@@ -105,27 +39,68 @@ func givesUp(c redis.UniversalClient) bool {
 		return c.Options().ContextTimeoutEnabled
 	case *redis.ClusterClient:
 		return c.Options().ContextTimeoutEnabled
+	case *redis.Ring:
+		return c.Options().ContextTimeoutEnabled
 	}
 	return true
 }
 
-// Tuned returns o with the settings that make a client fail in time where they
-// were left zero. By default go-redis tries again, in dialling too, and takes
-// more than a second to say that Redis is down. For a Cluster or a Sentinel set
-// the same fields.
+// Tuned returns o with the settings that make a client fail in time, and ask
+// in one round trip, where they were left zero. By default go-redis tries again, in dialling too,
+// takes more than a second to say that Redis is down, and says more than it must on
+// each new connection.
 func Tuned(o redis.Options) *redis.Options {
-	o.ContextTimeoutEnabled = true
-	o.DisableIdentity = true // two commands less on each new connection
-	if o.MaxRetries == 0 {
-		o.MaxRetries = -1
+	tune(&o.ContextTimeoutEnabled, &o.DisableIdentity, &o.MaxRetries, &o.DialerRetries, &o.MinIdleConns,
+		&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout)
+	tuneMaintenance(&o.MaintNotificationsConfig)
+	return &o
+}
+
+// TunedFailover is [Tuned] for a Sentinel.
+func TunedFailover(o redis.FailoverOptions) *redis.FailoverOptions {
+	tune(&o.ContextTimeoutEnabled, &o.DisableIdentity, &o.MaxRetries, &o.DialerRetries, &o.MinIdleConns,
+		&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout)
+	return &o
+}
+
+// TunedCluster is [Tuned] for a Cluster.
+func TunedCluster(o redis.ClusterOptions) *redis.ClusterOptions {
+	tune(&o.ContextTimeoutEnabled, &o.DisableIdentity, &o.MaxRetries, &o.DialerRetries, &o.MinIdleConns,
+		&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout)
+	if o.MaxRedirects == 0 {
+		o.MaxRedirects = 1 // a slot that has moved is found
 	}
-	if o.DialerRetries == 0 {
-		o.DialerRetries = 1
+	tuneMaintenance(&o.MaintNotificationsConfig)
+	return &o
+}
+
+// TunedRing is [Tuned] for a Ring.
+func TunedRing(o redis.RingOptions) *redis.RingOptions {
+	tune(&o.ContextTimeoutEnabled, &o.DisableIdentity, &o.MaxRetries, &o.DialerRetries, &o.MinIdleConns,
+		&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout)
+	return &o
+}
+
+func tune(giveUp, quiet *bool, retries, dialerRetries, idle *int, timeouts ...*time.Duration) {
+	*giveUp, *quiet = true, true // quiet: two commands less on each new connection
+	if *retries == 0 {
+		*retries = -1
 	}
-	for _, timeout := range []*time.Duration{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout} {
+	if *dialerRetries == 0 {
+		*dialerRetries = 1
+	}
+	if *idle == 0 {
+		*idle = 1 // one is there before it is needed
+	}
+	for _, timeout := range timeouts {
 		if *timeout == 0 {
-			*timeout = time.Second // the context of each call is shorter
+			*timeout = time.Second // breakers wait for less
 		}
 	}
-	return &o
+}
+
+func tuneMaintenance(c **maintnotifications.Config) {
+	if *c == nil {
+		*c = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	}
 }

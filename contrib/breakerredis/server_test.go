@@ -202,11 +202,12 @@ type monitor struct {
 	mu       sync.Mutex
 	grants   int
 	until    float64 // seconds, by the server
-	token    string
+	epoch    string  // of the last token
+	number   int
 	overlaps []string
 }
 
-var monitored = regexp.MustCompile(`^\+?([0-9.]+) \[\d+ lua\] "(\w+)" "[^"]*:lease"(?: "(\d+)")?(?: "PX" "(\d+)")?`)
+var monitored = regexp.MustCompile(`^\+?([0-9.]+) \[\d+ lua\] "(\w+)" "[^"]*:lease"(?: "(?:(\w+)\.)?(\d+)(?: [^"]*)?")?(?: "PX" "(\d+)")?`)
 
 func startMonitor(t *testing.T, addr string) *monitor {
 	t.Helper()
@@ -236,14 +237,15 @@ func (m *monitor) line(text string) {
 	defer m.mu.Unlock()
 	switch strings.ToUpper(x[2]) {
 	case "SET":
-		px, _ := strconv.ParseFloat(x[4], 64)
-		if at < m.until-0.002 || x[3] <= m.token {
-			m.overlaps = append(m.overlaps, fmt.Sprintf("token %s at %f, token %s until %f", x[3], at, m.token, m.until))
+		number, _ := strconv.Atoi(x[4])
+		px, _ := strconv.ParseFloat(x[5], 64)
+		if at < m.until-0.002 || number == 0 || x[3] == m.epoch && number <= m.number {
+			m.overlaps = append(m.overlaps, fmt.Sprintf("token %d at %f, token %d until %f", number, at, m.number, m.until))
 		}
 		m.grants++
-		m.until, m.token = at+px/1000, x[3]
+		m.until, m.epoch, m.number = at+px/1000, x[3], number
 	case "PEXPIRE":
-		px, _ := strconv.ParseFloat(x[3], 64)
+		px, _ := strconv.ParseFloat(x[4], 64)
 		m.until = at + px/1000
 	case "DEL":
 		m.until = at

@@ -151,18 +151,18 @@ func TestFleetSurvivesItsRedis(t *testing.T) {
 		return n
 	}
 	began := time.Now()
-	eventually(t, 10*time.Second, "leases", func() bool { return reasons(began, "cooldown") > 3 })
-	require.Zero(t, reasons(began, "lease-failed"))
+	eventually(t, 10*time.Second, "leases", func() bool { return reasons(began, "end-cooldown-called") > 3 })
+	require.Zero(t, reasons(began, "cooldown"))
 
 	s.kill()
 	gone := time.Now()
-	eventually(t, 10*time.Second, "each for itself", func() bool { return reasons(gone, "lease-failed") >= smallProcesses*smallBreakers })
+	eventually(t, 10*time.Second, "each for itself", func() bool { return reasons(gone, "cooldown") >= smallProcesses*smallBreakers })
 
 	s.start()
 	m := startMonitor(t, s.addr())
 	back := time.Now()
-	eventually(t, 10*time.Second, "leases again", func() bool { return reasons(back.Add(time.Second), "cooldown") > 3 })
-	require.LessOrEqual(t, reasons(back.Add(1500*time.Millisecond), "lease-failed"), 1)
+	eventually(t, 10*time.Second, "leases again", func() bool { return reasons(back.Add(time.Second), "end-cooldown-called") > 3 })
+	require.LessOrEqual(t, reasons(back.Add(1500*time.Millisecond), "cooldown"), 1)
 
 	d.dead.Store(false)
 	eventually(t, 10*time.Second, "all close", func() bool {
@@ -194,14 +194,14 @@ func TestFleetSurvivesAPartition(t *testing.T) {
 	p.dropping.Store(true)
 	began := time.Now().Add(100 * time.Millisecond)
 	eventually(t, 10*time.Second, "those apart probe for themselves", func() bool {
-		return halfOpened(apart, began, "lease-failed") >= 2*smallBreakers && halfOpened(together, began, "cooldown") > 2
+		return halfOpened(apart, began, "cooldown") >= 2*smallBreakers && halfOpened(together, began, "end-cooldown-called") > 2
 	})
-	require.Zero(t, halfOpened(apart, began, "cooldown"))
-	require.LessOrEqual(t, halfOpened(together, began, "lease-failed"), 1)
+	require.Zero(t, halfOpened(apart, began, "end-cooldown-called"))
+	require.LessOrEqual(t, halfOpened(together, began, "cooldown"), 1)
 
 	p.dropping.Store(false)
 	healed := time.Now()
-	eventually(t, 10*time.Second, "those apart take part again", func() bool { return halfOpened(apart, healed, "cooldown") > 0 })
+	eventually(t, 10*time.Second, "those apart take part again", func() bool { return halfOpened(apart, healed, "end-cooldown-called") > 0 })
 	d.dead.Store(false)
 	eventually(t, 10*time.Second, "all close", func() bool {
 		return inState(workers, smallBreakers, "closed") == len(workers)*smallBreakers

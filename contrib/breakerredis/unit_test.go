@@ -1,17 +1,15 @@
 package breakerredis
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"log/slog"
 	"strings"
+	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease/leasetest"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
@@ -28,112 +26,6 @@ func small(t *testing.T, m *miniredis.Miniredis, o Options) *Fleet {
 	require.NoError(t, err)
 	t.Cleanup(func() { f.Close(); _ = client.Close() })
 	return f
-}
-
-func TestLeaseIsOneAtATime(t *testing.T) {
-	m := miniredis.RunT(t)
-	f := small(t, m, Options{TTL: time.Second})
-	ctx := context.Background()
-	k := f.team("x").keys
-	first, err := f.acquire(ctx, k)
-	require.NoError(t, err)
-	require.NotZero(t, first.token)
-
-	second, err := f.acquire(ctx, k)
-	require.NoError(t, err)
-	require.Equal(t, acquired{wait: time.Second}, second)
-
-	m.FastForward(900 * time.Millisecond)
-	mine, err := f.renew(ctx, k, first.token)
-	require.NoError(t, err)
-	require.True(t, mine)
-	m.FastForward(900 * time.Millisecond)
-	mine, err = f.renew(ctx, k, first.token+1)
-	require.NoError(t, err)
-	require.False(t, mine, "another's lease")
-	second, err = f.acquire(ctx, k)
-	require.NoError(t, err)
-	require.Equal(t, acquired{wait: 100 * time.Millisecond}, second, "renewed once, and not by the wrong token")
-
-	m.FastForward(100 * time.Millisecond)
-	second, err = f.acquire(ctx, k)
-	require.NoError(t, err)
-	require.Greater(t, second.token, first.token)
-	require.Less(t, m.TTL(k.fence), 25*time.Hour)
-	require.NotZero(t, m.TTL(k.fence), "no key is left for ever")
-}
-
-// Tokens grow though the server's clock stands, or goes back.
-func TestTokensGrowWhateverTheClockDoes(t *testing.T) {
-	m := miniredis.RunT(t)
-	f := small(t, m, Options{TTL: time.Second})
-	k := f.team("x").keys
-	now := time.Unix(1_800_000_000, 0)
-	var last uint64
-	for i, step := range []time.Duration{0, 0, -time.Hour, 0, time.Second, 24 * time.Hour} {
-		now = now.Add(step)
-		m.SetTime(now)
-		got, err := f.acquire(context.Background(), k)
-		require.NoError(t, err)
-		require.Greater(t, got.token, last, "step %d", i)
-		last = got.token
-		m.Del(k.lease)
-	}
-	require.Equal(t, uint64(now.UnixMicro()), last)
-}
-
-func TestHowALeaseEnds(t *testing.T) {
-	for verdict, x := range map[atomicbreaker.LeaseVerdict]struct {
-		cooldown time.Duration
-		left     time.Duration
-		told     bool
-	}{
-		atomicbreaker.LeaseUnused:    {0, 0, false},
-		atomicbreaker.LeaseRecovered: {0, 0, true},
-		atomicbreaker.LeaseAnswered:  {0, time.Second, true},
-		atomicbreaker.LeaseReopened:  {5 * time.Second, time.Second, true}, // a tenth is shorter than what is left
-	} {
-		t.Run(verdict.String(), func(t *testing.T) {
-			m := miniredis.RunT(t)
-			f := small(t, m, Options{TTL: time.Second})
-			k := f.team("x").keys
-			ctx := context.Background()
-			got, err := f.acquire(ctx, k)
-			require.NoError(t, err)
-			n := atomicbreaker.LeaseNews{Token: got.token, Verdict: verdict, Cooldown: x.cooldown}
-			require.NoError(t, f.tell(ctx, k, "x", n))
-			require.Equal(t, x.left, m.TTL(k.lease))
-			require.Equal(t, x.told, m.Exists(k.verdict))
-
-			stale := n
-			stale.Token--
-			require.NoError(t, f.tell(ctx, k, "x", stale))
-			require.Equal(t, x.left, m.TTL(k.lease), "a stale token ends nothing")
-		})
-	}
-	t.Run("reopened in a long outage", func(t *testing.T) {
-		m := miniredis.RunT(t)
-		f := small(t, m, Options{TTL: time.Second})
-		k := f.team("x").keys
-		got, err := f.acquire(context.Background(), k)
-		require.NoError(t, err)
-		n := atomicbreaker.LeaseNews{Token: got.token, Verdict: atomicbreaker.LeaseReopened, Cooldown: time.Minute}
-		require.NoError(t, f.tell(context.Background(), k, "x", n))
-		require.Equal(t, 6*time.Second, m.TTL(k.lease))
-	})
-}
-
-// All keys of a name lie in one slot of a Cluster, whatever the name.
-func TestKeysOfANameShareASlot(t *testing.T) {
-	for _, name := range []string{"x", "a b", "}", "{", "{}", "a}b{c", "ü"} {
-		k := keysOf("p", name)
-		tag := k.lease[:strings.Index(k.lease, "}")+1]
-		require.True(t, strings.HasPrefix(tag, "{p:") && len(tag) > 4, k.lease)
-		for key, end := range map[string]string{k.lease: ":lease", k.fence: ":fence", k.verdict: ":verdict"} {
-			require.Equal(t, tag+end, key)
-		}
-	}
-	require.NotEqual(t, keysOf("p", "a}b"), keysOf("p", "a"))
 }
 
 // pair is two breakers of one name in two processes, both open.
@@ -156,7 +48,7 @@ func pair(t *testing.T, o Options) (m *miniredis.Miniredis, one, other *atomicbr
 
 func probe(t *testing.T, b *atomicbreaker.Breaker, o atomicbreaker.Outcome) {
 	t.Helper()
-	eventually(t, 5*time.Second, "a lease", func() bool { s := b.Snapshot(); return s.Lease.Held })
+	eventually(t, 5*time.Second, "a lease", func() bool { return statusOf(b).Held })
 	ticket, err := b.Acquire()
 	require.NoError(t, err)
 	require.True(t, ticket.Report(o))
@@ -171,7 +63,7 @@ func TestOthersActOnAVerdict(t *testing.T) {
 	eventually(t, 5*time.Second, "the other is half-open", func() bool { return other.State() == atomicbreaker.StateHalfOpen })
 	require.Equal(t, atomicbreaker.ReasonEndCooldownCalled, other.Snapshot().Reason)
 	require.Equal(t, 1, other.Snapshot().ProbeWindow)
-	require.False(t, other.Snapshot().Lease.Held)
+	require.False(t, statusOf(other).Held)
 	eventually(t, 5*time.Second, "one closes", func() bool { return one.State() == atomicbreaker.StateClosed })
 	require.Equal(t, atomicbreaker.StateHalfOpen, other.State(), "evidence of its own decides")
 }
@@ -198,110 +90,6 @@ func TestOthersOpenEarlyOnlyIfConfigured(t *testing.T) {
 	}
 }
 
-func TestTripsWarnTheOthersOnlyIfConfigured(t *testing.T) {
-	fail := func(b *atomicbreaker.Breaker, n int) {
-		for range n {
-			ticket, err := b.Acquire()
-			require.NoError(t, err)
-			ticket.Report(atomicbreaker.Failure)
-		}
-	}
-	t.Run("off", func(t *testing.T) {
-		_, one, other := pair(t, Options{})
-		fail(one, 3)
-		probe(t, one, atomicbreaker.Success) // heard after what the trip would have sent
-		fail(other, 2)
-		require.Equal(t, atomicbreaker.StateClosed, other.State())
-	})
-	t.Run("on", func(t *testing.T) {
-		_, one, other := pair(t, Options{WarnFailures: 1})
-		fail(one, 3)
-		eventually(t, 5*time.Second, "the other trips early", func() bool {
-			ticket, err := other.Acquire()
-			if err == nil {
-				ticket.Report(atomicbreaker.Success) // else a streak of its own
-				ticket, err = other.Acquire()
-			}
-			if err == nil {
-				ticket.Report(atomicbreaker.Failure)
-			}
-			return other.State() == atomicbreaker.StateOpen
-		})
-	})
-}
-
-func TestStaleVerdictsAreIgnored(t *testing.T) {
-	m := miniredis.RunT(t)
-	f := small(t, m, Options{OpenWithOthers: true})
-	c := quick("x")
-	c.Cooldown = atomicbreaker.Cooldown{Min: time.Hour, Max: time.Hour}
-	b, err := f.New(c)
-	require.NoError(t, err)
-	team := f.team("x")
-	open := func() { b.Reset(); b.Trip() }
-	for i, x := range []struct {
-		m    message
-		acts bool
-	}{
-		{message{token: 7, verdict: "answered"}, true},
-		{message{token: 7, verdict: "answered"}, false},
-		{message{token: 6, verdict: "recovered"}, false},
-		{message{token: 7, verdict: "recovered"}, true},
-		{message{token: 7, verdict: "answered"}, false},
-		{message{token: 8, verdict: "unused"}, false},
-		{message{token: 8, verdict: "what?"}, false},
-		{message{token: 8, verdict: "answered"}, true},
-	} {
-		open()
-		f.act(team, x.m)
-		require.Equal(t, x.acts, b.State() == atomicbreaker.StateHalfOpen, "message %d", i)
-	}
-	b.Reset()
-	f.act(team, message{token: 8, verdict: "reopened"})
-	require.Equal(t, atomicbreaker.StateOpen, b.State())
-
-	b.Reset()
-	b.SetMode(atomicbreaker.ForcedClosed)
-	f.act(team, message{token: 9, verdict: "reopened"})
-	b.SetMode(atomicbreaker.Auto)
-	require.Equal(t, atomicbreaker.StateClosed, b.State(), "no command of an operator's")
-}
-
-// Who was not listening is told by the answer to its next question.
-func TestVerdictIsToldWithARefusal(t *testing.T) {
-	m := miniredis.RunT(t)
-	f := small(t, m, Options{TTL: time.Minute})
-	ctx := context.Background()
-	k := f.team("x").keys
-	held, err := f.acquire(ctx, k)
-	require.NoError(t, err)
-	require.NoError(t, f.tell(ctx, k, "x", atomicbreaker.LeaseNews{Token: held.token, Verdict: atomicbreaker.LeaseAnswered}))
-
-	late := small(t, m, Options{TTL: time.Minute})
-	c := quick("x")
-	c.Cooldown = atomicbreaker.Cooldown{Min: 20 * time.Millisecond, Max: time.Minute}
-	b, err := late.New(c)
-	require.NoError(t, err)
-	b.Trip()
-	eventually(t, 5*time.Second, "half-open", func() bool { return b.State() == atomicbreaker.StateHalfOpen })
-	require.Equal(t, atomicbreaker.ReasonEndCooldownCalled, b.Snapshot().Reason)
-}
-
-func TestMessages(t *testing.T) {
-	for _, m := range []message{
-		{from: "A", token: 1 << 60, verdict: "answered", name: "a b {} ü"},
-		{from: "A", verdict: tripped, name: "x"},
-	} {
-		got, ok := parse(m.String())
-		require.True(t, ok)
-		require.Equal(t, m, got)
-	}
-	for _, bad := range []string{"", "1", "2 A 7 answered x", "1 A -7 answered x", "1 A 7 answered", "1 A 99999999999999999999 answered x", "1 A 7 answered %zz", "1 A 7 a x y"} {
-		_, ok := parse(bad)
-		require.False(t, ok, bad)
-	}
-}
-
 // A breaker without calls lets its lease run out; a Fleet that is closed, and
 // a breaker that is gone, give theirs back.
 func TestLeasesOfTheIdleAndTheGone(t *testing.T) {
@@ -315,36 +103,88 @@ func TestLeasesOfTheIdleAndTheGone(t *testing.T) {
 	b, err := f.New(c)
 	require.NoError(t, err)
 	b.Trip()
-	k := f.team("x").keys
-	eventually(t, 5*time.Second, "a lease", func() bool { return b.Snapshot().Lease.Held })
-	token, err := m.Get(k.lease)
+	key, _, _ := storeOn(t, m.Addr()).keys("x")
+	eventually(t, 5*time.Second, "a lease", func() bool { return statusOf(b).Held })
+	token, err := m.Get(key)
 	require.NoError(t, err)
-	m.SetTTL(k.lease, time.Hour) // its clock stands still: renewals would set 30 ms
+	m.SetTTL(key, time.Hour) // its clock stands still: renewals would set 30 ms
 	done := time.Now().Add(100 * time.Millisecond)
 	eventually(t, 5*time.Second, "some ticks", func() bool { return time.Now().After(done) })
-	require.Equal(t, time.Hour, m.TTL(k.lease), "renewed without a probe")
+	require.Equal(t, time.Hour, m.TTL(key), "renewed without a probe")
 
 	// With a probe it is renewed, until Close gives it back.
 	b.Reset()
-	eventually(t, 5*time.Second, "given back", func() bool { return !m.Exists(k.lease) })
+	eventually(t, 5*time.Second, "given back", func() bool { return !m.Exists(key) })
 	b.Trip()
-	eventually(t, 5*time.Second, "a lease", func() bool { return b.Snapshot().Lease.Held })
+	eventually(t, 5*time.Second, "a lease", func() bool { return statusOf(b).Held })
 	_, err = b.Acquire()
 	require.NoError(t, err)
-	m.SetTTL(k.lease, time.Hour)
-	eventually(t, 5*time.Second, "renewed", func() bool { return m.TTL(k.lease) == 30*time.Millisecond })
-	now, err := m.Get(k.lease)
+	m.SetTTL(key, time.Hour)
+	eventually(t, 5*time.Second, "renewed", func() bool { return m.TTL(key) == 30*time.Millisecond })
+	now, err := m.Get(key)
 	require.NoError(t, err)
 	require.NotEqual(t, token, now)
 	f.Close()
-	require.False(t, m.Exists(k.lease))
-	_, err = (&lease{fleet: f, team: f.team("x")}).Ask(context.Background(), b)
-	require.ErrorIs(t, err, errClosed)
+	require.False(t, m.Exists(key))
+}
+
+// All keys of a name lie in one slot of a Cluster, whatever the name.
+func TestKeysOfANameShareASlot(t *testing.T) {
+	client := redis.NewClient(Tuned(redis.Options{Addr: "127.0.0.1:1"}))
+	defer client.Close()
+	s, err := NewStore(client, "p")
+	require.NoError(t, err)
+	for _, name := range []string{"x", "a b", "}", "{", "{}", "a}b{c", "ü"} {
+		lease, fence, verdict := s.keys(name)
+		tag := lease[:strings.Index(lease, "}")+1]
+		require.True(t, strings.HasPrefix(tag, "{p:") && len(tag) > 4, lease)
+		require.Equal(t, []string{tag + ":lease", tag + ":fence", tag + ":verdict"}, []string{lease, fence, verdict})
+	}
+}
+
+// A store in memory that is a Redis but for its clock, which can jump.
+func TestStoreOnMiniredis(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) leasetest.Server {
+		m := miniredis.RunT(t)
+		stop := make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() { // its clock stands by itself
+			for tick := time.NewTicker(10 * time.Millisecond); ; {
+				select {
+				case <-stop:
+					tick.Stop()
+					return
+				case <-tick.C:
+					m.FastForward(10 * time.Millisecond)
+				}
+			}
+		})
+		t.Cleanup(func() { close(stop); all.Wait() })
+		return leasetest.Server{
+			Connect: func(t *testing.T) breakerlease.Store { return storeOn(t, m.Addr()) },
+			Lose:    func(*testing.T) { m.FlushAll() },
+			Jump: func(_ *testing.T, d time.Duration) {
+				if d > 0 {
+					m.FastForward(d)
+				}
+			},
+		}
+	})
+}
+
+// storeOn is a Store with connections of its own.
+func storeOn(t *testing.T, addr string) *Store {
+	t.Helper()
+	client := redis.NewClient(Tuned(redis.Options{Addr: addr}))
+	t.Cleanup(func() { _ = client.Close() })
+	s, err := NewStore(client, "")
+	require.NoError(t, err)
+	return s
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := New(Options{Prefix: "a{b", TTL: 1, Timeout: time.Hour, WarnFailures: -1, WarnFor: 1, LogEvery: 1})
-	for _, want := range []string{"Client is nil", `Prefix is "a{b"`, "TTL is 1ns, want 10ms to 1h0m0s", "Timeout is 1h0m0s", "WarnFailures is -1", "WarnFor is 1ns", "LogEvery is 1ns"} {
+	_, err := New(Options{Prefix: "a{b", TTL: 1, Timeout: time.Hour, LogEvery: 1})
+	for _, want := range []string{"Client is nil", `Prefix is "a{b"`, "TTL is 1ns, want 10ms to 1h0m0s", "Timeout is 1h0m0s", "LogEvery is 1ns"} {
 		require.ErrorContains(t, err, want)
 	}
 	slow := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
@@ -357,26 +197,6 @@ func TestOptionsAreChecked(t *testing.T) {
 	require.ErrorContains(t, err, "Name is empty")
 	_, err = f.New(atomicbreaker.Config{Name: "x", Window: -1})
 	require.ErrorContains(t, err, "Config.Window")
-	c, err := f.Config(atomicbreaker.Config{Name: "x"})
-	require.NoError(t, err)
-	_, err = f.Config(c)
-	require.ErrorContains(t, err, "Lease is set")
-}
-
-// One record a minute, however much fails, and one when it is over.
-func TestLogsAreRateLimited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var text bytes.Buffer
-		l := &limitedLog{to: slog.New(slog.NewTextHandler(&text, nil)), every: time.Minute}
-		for range 600 { // ten minutes
-			l.note(errors.New("away"))
-			time.Sleep(time.Second)
-		}
-		require.Equal(t, 10, strings.Count(text.String(), "level=WARN"))
-		require.Equal(t, 9, strings.Count(text.String(), "failures=60"))
-		l.note(nil)
-		l.note(nil)
-		require.Equal(t, 1, strings.Count(text.String(), "level=INFO"))
-		(&limitedLog{}).note(errors.New("nobody is told"))
-	})
+	_, err = f.Config(atomicbreaker.Config{})
+	require.ErrorContains(t, err, "Name is empty")
 }

@@ -8,6 +8,8 @@
 // and how often it probed in vain. What happens between is at level Debug. A
 // breaker that flaps does not flood the log. To join it with other listeners
 // use atomicbreaker.Transitions; one Listener may serve many breakers.
+//
+// A [Snapshot] writes what a breaker is like at the moment.
 package breakerslog
 
 import (

@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerlease"
 )
 
 // Stats tells how a Watch is doing.
@@ -35,6 +36,8 @@ type Reading struct {
 	Changed     time.Time `json:"changed"`               // of the last change of state, or when the breaker was made
 	LastOutcome time.Time `json:"last_outcome,omitzero"` // zero: no call has been settled yet
 	LastRefusal time.Time `json:"last_refusal,omitzero"` // zero: none has been refused yet
+
+	Lease breakerlease.Status `json:"lease,omitzero"` // zero for a breaker that takes part in none, or has not asked yet
 
 	// Transitions counts changes of state. Read only. Empty if the breaker's
 	// configuration did not come from Watch.Config. A breaker that is made again
@@ -143,8 +146,9 @@ func (r *record) read(b *atomicbreaker.Breaker, now time.Time) Reading {
 	if r.changed.IsZero() || r.since != s.Since {
 		r.since, r.changed = s.Since, now.Add(s.Since-s.At)
 	}
+	lease, _ := breakerlease.StatusOf(b, s)
 	reading := Reading{
-		Snapshot: s, Breaker: b, record: r, Changed: r.changed,
+		Snapshot: s, Lease: lease, Breaker: b, record: r, Changed: r.changed,
 		LastOutcome: r.outcomes.at(s.Succeeded+s.Failed+s.Ignored+s.Late, now),
 		LastRefusal: r.refusals.at(s.Refused()+s.WouldRefuse, now),
 	}

@@ -2,7 +2,6 @@ package breakerwatch
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"runtime"
 	"slices"
@@ -206,33 +205,34 @@ func TestANameIsReadOnce(t *testing.T) {
 	require.Same(t, twin, readings[1].Breaker)
 }
 
-// TestFieldReplacedBreakerIsTheOneShown: the registry's entry is made again,
-// and then gone.
+// TestFieldReplacedBreakerIsTheOneShown: a breaker that takes another's place in
+// a Group takes it in the readings too, and leaves them with the Group.
 //
 // Field: S123, resilience4j/resilience4j#1514 and PR#1515 (2021-08-10), #1116.
 func TestFieldReplacedBreakerIsTheOneShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w Watch
-		registry := map[string]*atomicbreaker.Breaker{}
-		remove := w.AddAll(Values(iter.Seq2[string, *atomicbreaker.Breaker](maps.All(registry))))
+		registry, err := atomicbreaker.NewGroup(atomicbreaker.GroupConfig[string]{Config: w.Config(config(""))})
+		require.NoError(t, err)
+		remove := w.AddAll(Values(registry.All()))
 		state := func() atomicbreaker.State { return w.Read(nil)[0].State }
 
-		registry["a"] = atomicbreaker.MustNew(w.Config(config("a")))
-		call(t, registry["a"], 0, atomicbreaker.Failure)
+		call(t, registry.Get("a"), 0, atomicbreaker.Failure)
 		require.Equal(t, atomicbreaker.StateOpen, state())
 		require.False(t, w.Read(nil)[0].LastOutcome.IsZero())
 		time.Sleep(time.Second)
-		registry["a"] = atomicbreaker.MustNew(w.Config(config("a")))
+		require.True(t, registry.Remove("a"))
+		registry.Get("a")
 		r := w.Read(nil)[0]
 		require.Equal(t, atomicbreaker.StateClosed, r.State)
 		require.Equal(t, time.Now(), r.Changed)
 		require.True(t, r.LastOutcome.IsZero(), "that of another breaker is shown")
-		call(t, registry["a"], 0, atomicbreaker.Failure)
+		call(t, registry.Get("a"), 0, atomicbreaker.Failure)
 		require.Equal(t, atomicbreaker.StateOpen, state())
-		delete(registry, "a")
+		registry.Remove("a")
 		require.Empty(t, w.Read(nil))
 
-		registry["a"] = atomicbreaker.MustNew(w.Config(config("a")))
+		registry.Get("a")
 		require.Len(t, w.Read(nil), 1)
 		remove()
 		require.Empty(t, w.Read(nil))

@@ -20,6 +20,9 @@ const (
 	maxRequests = 1024
 	longest     = 24 * time.Hour
 
+	// maxBuckets allows a day of seconds. A failure costs time for each.
+	maxBuckets = 1 << 17
+
 	// hungAfter is the silence, if Timeout is not longer, after which the
 	// requests that a half-open breaker waits for are given up. A request has
 	// no deadline here: it may well take minutes.
@@ -134,7 +137,7 @@ func (b *breaker) refusal() error {
 
 // admit fills in the pass or returns the refusal. A ticket is of the frame's
 // state if the core shows that state after having handed it out and the frame
-// is the same before and after; otherwise it is given back, and all is done again.
+// is of the same state before and after; otherwise it is given back, and all is done again.
 func (b *breaker) admit(p *pass) error {
 	for {
 		f := b.present()

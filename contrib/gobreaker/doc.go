@@ -42,7 +42,8 @@
 //     themselves: one that keeps numbers of its own needs a lock.
 //     OnStateChange is called one at a time and in order.
 //   - Timeout is kept within 1 ms and 24 h less a nanosecond, MaxRequests
-//     within 1024.
+//     within 1024. A rolling window of more than 131 072 buckets is refused
+//     with a panic; in the original, moving it takes the square of their number.
 //   - ReadyToTrip is not asked about a window without any request. The original
 //     does so for a failure whose bucket has left the window.
 //   - While other requests are being counted, a copy of Counts may lack an outcome whose

@@ -69,7 +69,9 @@ type Settings struct {
 
 	// BucketPeriod makes Interval, rounded up to a multiple of it, a rolling
 	// window: counts leave it bucket by bucket. 0 or less, or a single bucket:
-	// a fixed window, whose counts are cleared all at once.
+	// a fixed window, whose counts are cleared all at once. More than 131 072
+	// buckets, which a BucketPeriod without its unit easily makes, are refused
+	// with a panic when the breaker is made.
 	BucketPeriod time.Duration
 
 	// Timeout is how long the breaker stays open; it is half-open when more

@@ -46,10 +46,7 @@ func (c coreClock) AfterFunc(_ time.Duration, work func()) clock.Timer {
 type coreTimer struct{ b *breaker }
 
 func (t coreTimer) Reset(d time.Duration) bool {
-	if d <= 0 {
-		return t.b.setDue(0)
-	}
-	return t.b.setDue(after(t.b.clock.Now(), d))
+	return t.b.setDue(after(t.b.clock.Now(), max(d, 0)))
 }
 
 func (t coreTimer) Stop() bool { return t.b.setDue(never) }
@@ -104,14 +101,16 @@ func (b *breaker) present() *frame {
 	return b.frame.Load()
 }
 
+// advance does what is due at one instant. What falls due while it does so is
+// left to the next call: where a window is shorter than this takes, there would
+// be no end.
 func (b *breaker) advance() {
+	now := b.clock.Now()
 	for {
 		f, due, next := b.next()
-		if next == never {
-			return
-		}
-		now := b.clock.Now()
 		switch {
+		case next == never:
+			return
 		case now < next:
 			if left := next - now; left > slack(left) {
 				b.wind()
@@ -145,7 +144,8 @@ func (b *breaker) follow() {
 	}
 }
 
-// inStep reports whether f is the frame and its state the core's.
+// inStep reports whether f is of the frame's state and that state the core's. A
+// window of the same state may have begun since f was the frame.
 func (b *breaker) inStep(f *frame) bool {
-	return b.core.State() == f.state && b.frame.Load() == f
+	return b.core.State() == f.state && b.frame.Load().generation == f.generation
 }

@@ -1,6 +1,7 @@
 package gobreaker
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
@@ -14,6 +15,7 @@ type timing struct {
 	timeout  time.Duration
 }
 
+// timingOf panics if the window has more buckets than maxBuckets.
 func timingOf(st Settings) timing {
 	t := timing{buckets: 1, timeout: min(max(st.Timeout, minTimeout), maxTimeout)}
 	if st.Timeout <= 0 {
@@ -26,6 +28,10 @@ func timingOf(st Settings) timing {
 	if st.BucketPeriod > 0 {
 		t.period = st.BucketPeriod
 		t.buckets = uint64((st.Interval-1)/st.BucketPeriod) + 1
+		if t.buckets > maxBuckets {
+			panic(fmt.Sprintf("gobreaker: Interval %v has %d buckets of BucketPeriod %v, want at most %d: lengthen BucketPeriod, or give it its unit",
+				st.Interval, t.buckets, st.BucketPeriod, maxBuckets))
+		}
 		t.interval = max(t.interval, t.period)
 	}
 	return t
@@ -57,7 +63,7 @@ const never time.Duration = 1<<63 - 1
 
 // after is d after start, or never.
 func after(start, d time.Duration) time.Duration {
-	if d > never-start {
+	if start > never-d { // d is not negative, start may be
 		return never
 	}
 	return start + d

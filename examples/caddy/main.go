@@ -1,7 +1,8 @@
-// Caddy is Caddy with circuit breakers. Build it, then run it beside the
-// Caddyfile of this folder:
+// Caddy is Caddy with circuit breakers. In this folder, which has a Caddyfile:
 //
-//	go build -o caddy . && ./caddy run
+//	go run . run
+//
+// Caddy requires many modules, so that this example has a workspace of its own.
 package main
 
 import (

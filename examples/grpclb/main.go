@@ -1,9 +1,10 @@
 // Grpclb asks several gRPC servers for their health, over one connection that
 // is balanced by breakers:
 //
-//	grpclb -n 100 127.0.0.1:9001 127.0.0.1:9002
+//	go run . -n 100 127.0.0.1:9001 127.0.0.1:9002
 //
-// A server that fails is left out of the round until it recovers.
+// Without servers it starts two of its own, one of which is broken. A server that
+// fails is left out of the round until it recovers.
 package main
 
 import (
@@ -63,14 +64,25 @@ func ask(w io.Writer, policy *breakergrpc.Policy, addrs []string, n int) error {
 	return nil
 }
 
+func run(addrs []string, n int) error {
+	policy, err := register()
+	if err != nil {
+		return err
+	}
+	if len(addrs) == 0 {
+		var stop func()
+		if addrs, stop, err = ownServers(); err != nil {
+			return err
+		}
+		defer stop()
+	}
+	return ask(os.Stdout, policy, addrs, n)
+}
+
 func main() {
 	n := flag.Int("n", 100, "number of calls")
 	flag.Parse()
-	policy, err := register()
-	if err == nil {
-		err = ask(os.Stdout, policy, flag.Args(), *n)
-	}
-	if err != nil {
+	if err := run(flag.Args(), *n); err != nil {
 		fmt.Fprintln(os.Stderr, "grpclb:", err)
 		os.Exit(1)
 	}

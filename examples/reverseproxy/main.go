@@ -1,7 +1,8 @@
 // Reverseproxy spreads requests over backends with a breaker each:
 //
-//	reverseproxy -listen 127.0.0.1:8080 http://127.0.0.1:9001 http://127.0.0.1:9002
+//	go run . -listen 127.0.0.1:8080 http://127.0.0.1:9001 http://127.0.0.1:9002
 //
+// Without backends it starts two of its own, one of which fails now and then.
 // A backend that cannot be reached costs no user an error, and one that hangs,
 // resets or answers 502 to 504 costs none to a request that may be repeated. It is left
 // alone until it recovers, and with none left the answer is 503 and when to come back.
@@ -52,15 +53,20 @@ func serve(ctx context.Context, l net.Listener, backends []string) error {
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8080", "address to listen on")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: reverseproxy [-listen address] backend-url ...")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: reverseproxy [-listen address] [backend-url ...]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	backends := flag.Args()
 	l, err := net.Listen("tcp", *listen)
+	if err == nil && len(backends) == 0 {
+		backends, err = ownBackends(ctx)
+	}
 	if err == nil {
-		err = serve(ctx, l, flag.Args())
+		fmt.Printf("http://%v/ is for %v; Ctrl-C ends it\n", l.Addr(), backends)
+		err = serve(ctx, l, backends)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "reverseproxy:", err)

@@ -39,6 +39,25 @@ func TestServe(t *testing.T) {
 	}
 }
 
+func TestOwnBackends(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	backends, err := ownBackends(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{200, 500} {
+		resp, err := http.Get(backends[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("backend %d answers %s at first, want %d", i+1, resp.Status, want)
+		}
+	}
+}
+
 func TestServeWithoutBackends(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

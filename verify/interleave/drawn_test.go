@@ -3,12 +3,15 @@
 package interleave
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/clock"
 	"github.com/atomicbreaker/breaker/verify/sched"
 	"github.com/atomicbreaker/breaker/verify/shim/atomic"
 )
@@ -18,53 +21,74 @@ var (
 	from  = flag.Uint64("from", 0, "the first seed")
 )
 
-// A drawn program is some recorders that settle calls of a closed breaker while
-// the clock turns its buckets over, none of which leaves the window. At rest the
-// window holds every outcome, and the breaker has done what some order of the
-// outcomes explains.
-type drawn struct {
+// A turnover is some recorders that settle calls of a closed breaker while
+// the clock turns its buckets over. In most of them no outcome leaves the
+// window: at rest it holds every one, and the breaker has done what some order
+// of the outcomes explains. In the others time may jump while the timers are
+// late, as after a stop of the process: nothing that has left the window trips.
+type turnover struct {
 	*rig
-	rate            float64
-	minimum         int
-	stripes         int
-	before          [2]int // outcomes settled before the others, by kind
-	ops             []op
-	buckets, passed int
+	clock   *late
+	ages    bool
+	rate    float64
+	minimum int
+	stripes int
+	before  [2]int // outcomes settled before the others, by kind
+	ops     []op
+	turns   int
 }
 
-// op is the settling of one call. Its place in the order is between two steps.
+// op is the settling of one call. Its place in the order is between two steps,
+// its time between two instants.
 type op struct {
 	outcome     atomicbreaker.Outcome
 	first, last int
+	until       time.Duration
 }
 
-func draw(seed uint64) *drawn {
+// late is a manual clock whose timers come late by what it is ahead.
+type late struct {
+	*clock.Manual
+	ahead time.Duration
+}
+
+func (l *late) Now() time.Duration { return l.Manual.Now() + l.ahead }
+
+const window = 8 * bucket
+
+func drawTurnover(seed uint64) (*turnover, *rand.Rand) {
 	r := rand.New(rand.NewPCG(seed, 7))
-	d := &drawn{
-		buckets: 2 + r.IntN(7),
+	d := &turnover{
+		clock:   &late{Manual: new(clock.Manual)},
+		ages:    r.IntN(4) == 0,
 		rate:    []float64{0.25, 0.5, 0.6, 1}[r.IntN(4)],
 		minimum: 2 + r.IntN(6),
 		stripes: 1 << (2 * r.IntN(2)),
+		turns:   r.IntN(4),
 	}
-	d.rig = newRig(atomicbreaker.Config{
-		Window: bucket * 8, Buckets: 8,
+	d.rig = newRigOn(atomicbreaker.Config{
+		Window: window, Buckets: 8, Clock: d.clock,
 		FailureRate: d.rate, MinimumCalls: d.minimum, ConsecutiveFailures: atomicbreaker.Off,
 		Cooldown: base().Cooldown, Stripes: d.stripes,
-	}, nil)
+	}, d.clock.Manual, nil)
+	if r.IntN(2) > 0 { // the cells are of an earlier generation
+		d.call(success)
+		d.call(failure)
+		d.reset()
+	}
 	if r.IntN(3) > 0 {
 		for range r.IntN(d.minimum) {
 			o := atomicbreaker.Outcome(r.IntN(4) / 3)
 			d.call(o)
 			d.before[o]++
 		}
-		d.m.Advance(bucket * 0)
 	}
 	d.last = d.b.Snapshot()
-	return d
+	return d, r
 }
 
 // actors are recorders, and one that is the clock.
-func (d *drawn) actors(r *rand.Rand) (all []func()) {
+func (d *turnover) actors(r *rand.Rand) (all []func()) {
 	failing := r.Float64()
 	for range 3 + r.IntN(2) {
 		outcomes := make([]atomicbreaker.Outcome, 1+r.IntN(2))
@@ -79,15 +103,22 @@ func (d *drawn) actors(r *rand.Rand) (all []func()) {
 					d.ops = append(d.ops, op{outcome: o, first: sched.Steps()})
 					i := len(d.ops) - 1
 					t.Report(o)
-					d.ops[i].last = sched.Steps()
+					d.ops[i].last, d.ops[i].until = sched.Steps(), d.clock.Now()
 				}
 			}
 		})
 	}
-	turns := r.IntN(4)
-	if turns > 0 {
+	jump := time.Duration(0)
+	if d.ages {
+		jump = time.Duration(1+r.IntN(12)) * bucket
+	}
+	if d.turns > 0 {
 		all = append(all, func() {
-			for range turns {
+			for range d.turns {
+				if jump > 0 {
+					d.clock.ahead += jump // the timers come late
+					_ = d.b.State()
+				}
 				d.m.Advance(bucket)
 			}
 		})
@@ -97,7 +128,7 @@ func (d *drawn) actors(r *rand.Rand) (all []func()) {
 
 // orders returns whether some order of the outcomes leaves the breaker closed,
 // and whether some order trips it: by sets of outcomes that may have come first.
-func (d *drawn) orders() (stays, trips bool) {
+func (d *turnover) orders() (stays, trips bool) {
 	n := len(d.ops)
 	closed := make([]bool, 1<<n)
 	closed[0] = true
@@ -125,7 +156,7 @@ func (d *drawn) orders() (stays, trips bool) {
 }
 
 // mustFollow reports whether an outcome outside of set was there before i came.
-func (d *drawn) mustFollow(i, set int) bool {
+func (d *turnover) mustFollow(i, set int) bool {
 	for j, o := range d.ops {
 		if set>>j&1 == 0 && j != i && o.last < d.ops[i].first {
 			return true
@@ -134,7 +165,7 @@ func (d *drawn) mustFollow(i, set int) bool {
 	return false
 }
 
-func (d *drawn) counts(set int) (calls, failures int) {
+func (d *turnover) counts(set int) (calls, failures int) {
 	calls, failures = d.before[success]+d.before[failure], d.before[failure]
 	for i, o := range d.ops {
 		if set>>i&1 == 1 {
@@ -147,16 +178,19 @@ func (d *drawn) counts(set int) (calls, failures int) {
 	return calls, failures
 }
 
-func (d *drawn) met(set int) bool {
+func (d *turnover) met(set int) bool {
 	calls, failures := d.counts(set)
 	return calls >= d.minimum && float64(failures)/float64(calls) >= d.rate
 }
 
 // end checks the breaker at rest, after the end of the last bucket.
-func (d *drawn) end() error {
+func (d *turnover) end() error {
 	d.m.Advance(0)
 	d.m.Advance(bucket)
 	s := d.b.Snapshot()
+	if d.ages {
+		return errors.Join(d.fresh(), d.rest())
+	}
 	stays, trips := d.orders()
 	all := 1<<len(d.ops) - 1
 	calls, failures := d.counts(all)
@@ -173,12 +207,33 @@ func (d *drawn) end() error {
 	return d.rest()
 }
 
+// fresh checks that what tripped had not left the window.
+func (d *turnover) fresh() error {
+	if len(d.told) == 0 {
+		return nil
+	}
+	var calls, failures uint64
+	at := d.told[0].At
+	if at < window {
+		calls, failures = uint64(d.before[success]+d.before[failure]), uint64(d.before[failure])
+	}
+	for _, o := range d.ops {
+		if o.until+window > at {
+			calls++
+			failures += uint64(o.outcome)
+		}
+	}
+	if c := d.told[0].Counts; c.Calls > calls || c.Failures > failures {
+		return fmt.Errorf("tripped at %v by %+v, and only %d calls and %d failures of %+v are young enough", at, c, calls, failures, d.ops)
+	}
+	return nil
+}
+
 // TestDrawnSchedules draws programs and schedules from seeds.
 func TestDrawnSchedules(t *testing.T) {
 	steps, opened := atomic.Steps, 0
 	for seed := *from; seed < *from+*draws; seed++ {
-		d := draw(seed)
-		r := rand.New(rand.NewPCG(seed, 8))
+		d, r := drawTurnover(seed)
 		chance := []float64{0.05, 0.2, 0.5}[seed%3]
 		if _, err := sched.Random(seed, chance, sched.Program{Actors: d.actors(r), End: d.end}); err != nil {
 			t.Fatalf("seed %d, %d stripes: %v", seed, d.stripes, err)

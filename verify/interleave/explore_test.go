@@ -30,6 +30,7 @@ const (
 var scenarios = []scenario{
 	{"admission against trip", 4, func(seen states) sched.Program {
 		r := newRig(base(), seen).halfOpen(0)
+		r.exact = true
 		return r.program(func() { r.acquire() }, r.b.Trip)
 	}},
 	{"two admissions against trip", 2, func(seen states) sched.Program {
@@ -47,12 +48,14 @@ var scenarios = []scenario{
 	}},
 	{"cooldown against two callers", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen)
+		r.exact = true
 		r.b.Trip()
 		r.last = r.b.Snapshot()
 		return r.program(func() { r.m.Advance(cooldown) }, func() { r.acquire() }, func() { r.acquire() })
 	}},
 	{"trip against the clock", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen)
+		r.exact = true
 		r.silence = true
 		return r.program(r.b.Trip, func() { r.m.Advance(cooldown - 1); r.m.Advance(1) })
 	}},
@@ -87,11 +90,13 @@ var scenarios = []scenario{
 	}},
 	{"silence against an outcome and a caller", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen).halfOpen(1)
+		r.exact = true
 		r.silence = true
 		return r.program(func() { r.m.Advance(quiet) }, func() { r.tickets[0].Report(success) }, func() { r.acquire() })
 	}},
 	{"quiet tick against a caller", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen).halfOpen(1)
+		r.exact = true
 		r.silence = true
 		r.tickets[0].Report(success)
 		r.m.Advance(quiet)
@@ -129,6 +134,7 @@ var scenarios = []scenario{
 	}},
 	{"reset against trip", 4, func(seen states) sched.Program {
 		r := newRig(base(), seen)
+		r.exact = true
 		return r.program(r.reset, r.b.Trip)
 	}},
 	{"reset against the failure that trips", 3, func(seen states) sched.Program {
@@ -140,6 +146,7 @@ var scenarios = []scenario{
 	{"reset against an old success and a new failure", 3, func(seen states) sched.Program { return resetAndCount(seen, success) }},
 	{"reset against cooldown", 3, func(seen states) sched.Program {
 		r := newRig(base(), seen)
+		r.exact = true
 		r.b.Trip()
 		r.last = r.b.Snapshot()
 		return r.program(r.reset, func() { r.m.Advance(cooldown) })
@@ -164,6 +171,7 @@ var scenarios = []scenario{
 		return r.program(func() { r.b.SetMode(atomicbreaker.ForcedClosed); r.b.SetMode(atomicbreaker.Auto) },
 			func() { r.tickets[0].Report(failure) }, func() { r.acquire() })
 	}},
+	{"leaving ForcedClosed against two failures of the last two calls", 2, leaveForced},
 	{"shadow against cooldown", 3, func(seen states) sched.Program {
 		r := newRig(base(), seen)
 		r.b.Trip()
@@ -214,6 +222,38 @@ func resetAndCount(seen states, old atomicbreaker.Outcome) sched.Program {
 	p.End = func() error {
 		if s := r.b.Snapshot(); s.Rolling != (atomicbreaker.Counts{Calls: 1, Failures: 1}) {
 			return fmt.Errorf("the window holds %+v, want the one failure since the Reset", s.Rolling)
+		}
+		return r.rest()
+	}
+	return p
+}
+
+// leaveForced leaves ForcedClosed, which holds a failure, beside a failure and
+// another that is told only when ForcedClosed is over. That one must trip if both are
+// in the window that has begun, and nothing else may.
+func leaveForced(seen states) sched.Program {
+	c := base()
+	c.ConsecutiveFailures, c.FailureRate, c.MinimumCalls = atomicbreaker.Off, 1, 2
+	c.Window, c.Buckets, c.WindowCalls = 0, 0, 2
+	r := newRig(c, seen)
+	r.modes = true
+	r.b.SetMode(atomicbreaker.ForcedClosed)
+	r.call(failure)
+	one, two, after := r.acquire(), r.acquire(), false
+	p := r.program(func() { r.b.SetMode(atomicbreaker.Auto) }, func() { one.Report(failure) }, func() {
+		if r.b.Snapshot().Mode == atomicbreaker.Auto {
+			after = true
+			two.Report(failure)
+		}
+	})
+	p.End = func() error {
+		s := r.b.Snapshot()
+		both := s.Rolling == (atomicbreaker.Counts{Calls: 2, Failures: 2})
+		switch opened := s.State == atomicbreaker.StateOpen; {
+		case opened && !after:
+			return fmt.Errorf("opened by what ForcedClosed let pass")
+		case !opened && after && both:
+			return fmt.Errorf("closed with %+v", s.Rolling)
 		}
 		return r.rest()
 	}

@@ -13,15 +13,14 @@ import (
 	"github.com/atomicbreaker/breaker/verify/internal/overlay"
 )
 
-// run explores scenarios, by a pattern, in an instrumented build with the edits
-// made.
-func run(t *testing.T, scenarios string, edits ...overlay.Edit) overlay.Result {
-	t.Helper()
-	return build(t, edits, "-run", "TestEverySchedule/"+scenarios)
-}
+var (
+	lastSchedules = flag.Uint64("last", 50_000, "schedules of recorders over the last calls that are drawn from seeds")
+	draws         = flag.Uint64("draws", 50_000, "schedules of recorders at a bucket's turn that are drawn from seeds")
+	from          = flag.Uint64("from", 0, "the first of these seeds")
+)
 
-// build runs tests of the instrumented build with the edits made.
-func build(t *testing.T, edits []overlay.Edit, args ...string) overlay.Result {
+// run runs the tests of a pattern in an instrumented build with the edits made.
+func run(t *testing.T, tests string, edits ...overlay.Edit) overlay.Result {
 	t.Helper()
 	b, err := overlay.New(edits...)
 	if err != nil {
@@ -31,7 +30,8 @@ func build(t *testing.T, edits []overlay.Edit, args ...string) overlay.Result {
 	if err := b.Instrument(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := b.Test(context.Background(), "verify", nil, append([]string{"-v", "-failfast", "-count=1", "./interleave"}, args...)...)
+	r, err := b.Test(context.Background(), "verify", nil, "-v", "-failfast", "-count=1", "-timeout", "1h", "./interleave", "-run", tests,
+		"-last", strconv.FormatUint(*lastSchedules, 10), "-draws", strconv.FormatUint(*draws, 10), "-from", strconv.FormatUint(*from, 10))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,29 +39,18 @@ func build(t *testing.T, edits []overlay.Edit, args ...string) overlay.Result {
 }
 
 // TestInterleavings explores the real code.
-func TestInterleavings(t *testing.T) {
-	r := run(t, ".*")
-	for line := range strings.Lines(r.Output) {
-		if _, explored, ok := strings.Cut(line, "explored "); ok {
-			t.Log("explored", strings.TrimSpace(explored))
-		} else if !r.Passed {
-			t.Log(strings.TrimSpace(line))
-		}
-	}
-	if !r.Passed {
-		t.Fatal("the instrumented build failed")
-	}
-}
+func TestInterleavings(t *testing.T) { explore(t, "TestEverySchedule|TestLastCallsInEverySchedule") }
 
-var (
-	draws = flag.Int("draws", 20_000, "schedules to draw")
-	from  = flag.Int("from", 0, "the first seed")
-)
+// TestLastCallsAtRest draws schedules from seeds.
+func TestLastCallsAtRest(t *testing.T) { explore(t, "TestLastCallsAtRest") }
 
 // TestDrawnSchedules draws programs of three and four recorders beside a clock,
 // and a schedule of each, from seeds.
-func TestDrawnSchedules(t *testing.T) {
-	r := build(t, nil, "-run", "TestDrawnSchedules", "-timeout", "1h", "-draws", strconv.Itoa(*draws), "-from", strconv.Itoa(*from))
+func TestDrawnSchedules(t *testing.T) { explore(t, "TestDrawnSchedules") }
+
+func explore(t *testing.T, tests string) {
+	t.Helper()
+	r := run(t, tests)
 	for line := range strings.Lines(r.Output) {
 		if _, explored, ok := strings.Cut(line, "explored "); ok {
 			t.Log("explored", strings.TrimSpace(explored))
@@ -77,13 +66,18 @@ func TestDrawnSchedules(t *testing.T) {
 // TestBrokenBreakersAreCaught sees that the exploration finds a schedule in
 // which a broken breaker breaks its word.
 func TestBrokenBreakersAreCaught(t *testing.T) {
-	for name, scenarios := range map[string]string{
-		"the loser of the half-open race is admitted":      "cooldown_against_two_callers",
-		"two settlings of a ticket may both win":           "settle_against_settle",
-		"the word is read before the cell":                 "reset_against_an_old",
-		"a count is added whatever the cell shows":         "reset_against_an_old",
-		"a note that comes while one tells is forgotten":   "trip_against_the_clock",
-		"a loser's cooldown undoes a server's Retry-After": "Retry-After",
+	for name, tests := range map[string]string{
+		"the loser of the half-open race is admitted":                      "TestEverySchedule/cooldown_against_two_callers",
+		"two settlings of a ticket may both win":                           "TestEverySchedule/settle_against_settle",
+		"the word is read before the cell":                                 "TestEverySchedule/reset_against_an_old",
+		"a count is added whatever the cell shows":                         "TestEverySchedule/reset_against_an_old",
+		"a note that comes while one tells is forgotten":                   "TestEverySchedule/trip_against_the_clock",
+		"a loser's cooldown undoes a server's Retry-After":                 "TestEverySchedule/Retry-After",
+		"a failure is judged by the last calls of later":                   "TestLastCallsAtRest",
+		"what leaves ForcedClosed while it is counted is judged by nobody": "TestEverySchedule/leaving_ForcedClosed",
+		"what ForcedClosed let pass is judged when that is over":           "TestEverySchedule/leaving_ForcedClosed",
+		"an outcome is appended without comparing":                         "TestLastCallsAtRest",
+		"after a lost race the cell is not looked at anew":                 "TestDrawnSchedules",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +85,7 @@ func TestBrokenBreakersAreCaught(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := run(t, scenarios, m.Edits...)
+			r := run(t, tests, m.Edits...)
 			if r.Passed || !r.Built {
 				t.Fatalf("not caught:\n%s", r.Output)
 			}

@@ -51,11 +51,27 @@ type rig struct {
 	last                      atomicbreaker.Snapshot
 	tripped                   time.Duration // the earliest instant at which the present opening can have begun
 	isClassic, modes          bool
+	exact                     bool // no two actors try to bring about the same change, for different reasons
+	began                     map[uint32]began
+}
+
+// began is what a Snapshot tells of the beginning of its generation.
+type began struct {
+	state  atomicbreaker.State
+	reason atomicbreaker.Reason
+	since  time.Duration
+	opened uint64
 }
 
 func newRig(c atomicbreaker.Config, states map[atomicbreaker.Snapshot]struct{}) *rig {
-	r := &rig{m: new(clock.Manual), states: states}
-	c.Clock = r.m
+	m := new(clock.Manual)
+	c.Clock = m
+	return newRigOn(c, m, states)
+}
+
+// newRigOn is newRig for a clock of the caller's, whose timers are those of m.
+func newRigOn(c atomicbreaker.Config, m *clock.Manual, states map[atomicbreaker.Snapshot]struct{}) *rig {
+	r := &rig{m: m, states: states, began: make(map[uint32]began)}
 	c.OnTransition = func(t atomicbreaker.Transition) { r.told = append(r.told, t) }
 	r.b = atomicbreaker.MustNew(c)
 	r.last = r.b.Snapshot()
@@ -108,6 +124,12 @@ func (r *rig) step() error {
 	}
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	now := began{s.State, s.Reason, s.Since, s.Opened}
+	if seen, ok := r.began[s.Generation]; !ok {
+		r.began[s.Generation] = now
+	} else if seen != now && r.exact {
+		fault("generation %d began with %+v, and then with %+v", s.Generation, seen, now)
+	}
 	switch s.Generation - old.Generation {
 	case 0:
 		if s.State != old.State {
@@ -205,6 +227,9 @@ func (r *rig) rest() error {
 		}
 		if t.Generation <= gen {
 			fault("announced generation %d after %d", t.Generation, gen)
+		}
+		if b, ok := r.began[t.Generation]; ok && (b.state != t.To || r.exact && (b.since != t.At || b.reason != t.Reason)) {
+			fault("announced %+v, shown as %+v", t, b)
 		}
 		silent += uint64(t.Generation - gen - 1)
 		from, gen = t.To, t.Generation

@@ -51,7 +51,7 @@ func (c yieldingClock) Now() time.Duration {
 
 func newRecorder(impl lockstep.Implementation, r rule, yield func()) (*recorder, error) {
 	rec := &recorder{m: new(clock.Manual), rule: r, yield: yield}
-	c := Config(r.probes, r.successes, r.concurrent)
+	c := r.config()
 	c.Clock = yieldingClock{rec.m, yield}
 	b, err := impl.New(c)
 	rec.b = b

@@ -5,8 +5,8 @@
 // Where one call of the breaker acts at several instants, its history entry is
 // split into steps that the model orders freely within the call:
 //
-//	Report, of a     judge (late or counted, and the streak), then take (trips,
-//	closed call      if the streak reached its limit)
+//	Report, of a     judge (late or counted, and the streak or the window), then
+//	closed call      take (trips, if the rule was met)
 //	Report, of a     for a success in the probe window look (reads probes in
 //	probe            flight and window); judge (the evidence), take (the word)
 //	SetMode          forget (empties the window), then set (the word)
@@ -52,27 +52,68 @@ const (
 	timeout  = 5 * unit
 
 	streakLimit = 2
+	lastCalls   = 3
+	lastMinimum = 2
+	lastRate    = 0.6
 	maxTickets  = 16
 	maxWindow   = 1<<14 - 1
 	cutsAt      = 5 * 8 // five net failures at a weight of one half
 )
 
-// Config is the configuration of the breakers under test: exact times, and two
-// failures in a row as the only rule. With probes 0 it has the probe window.
-func Config(probes, successes, concurrent int) atomicbreaker.Config {
-	return atomicbreaker.Config{
+// config is the configuration of the breakers under test: exact times, and one
+// rule, either two failures in a row or two of the last two or three calls. With
+// probes 0 it has the probe window.
+func (r rule) config() atomicbreaker.Config {
+	c := atomicbreaker.Config{
 		FailureRate:         atomicbreaker.Off,
 		ConsecutiveFailures: streakLimit,
 		Cooldown:            atomicbreaker.Cooldown{Min: cooldown, Max: cooldown, Factor: 1, Jitter: atomicbreaker.Off},
 		Recovery: atomicbreaker.Recovery{
-			Probes: probes, Successes: successes, Concurrent: concurrent, Quiet: quiet, ProbeTimeout: timeout,
+			Probes: r.probes, Successes: r.successes, Concurrent: r.concurrent, Quiet: quiet, ProbeTimeout: timeout,
 		},
 		Stripes: 1,
 	}
+	if r.last {
+		c.ConsecutiveFailures = atomicbreaker.Off
+		c.WindowCalls, c.MinimumCalls, c.FailureRate = lastCalls, lastMinimum, lastRate
+	}
+	return c
 }
 
-// rule is the recovery rule, as in Config.
-type rule struct{ probes, successes, concurrent int }
+// rule is the recovery rule, as in atomicbreaker.Recovery, and whether the last
+// calls are judged in place of the streak.
+type rule struct {
+	probes, successes, concurrent int
+	last                          bool
+}
+
+// lastWindow is the window of the last calls, oldest first.
+type lastWindow struct {
+	held   uint8
+	failed [lastCalls]bool
+}
+
+// add appends an outcome and reports whether the window then meets the rule.
+func (w *lastWindow) add(failed bool) bool {
+	if w.held == lastCalls {
+		copy(w.failed[:], w.failed[1:])
+		w.held--
+	}
+	w.failed[w.held] = failed
+	w.held++
+	c := w.counts()
+	return failed && c.Calls >= lastMinimum && c.FailureRate() >= lastRate
+}
+
+func (w *lastWindow) counts() (c atomicbreaker.Counts) {
+	for _, failed := range w.failed[:w.held] {
+		c.Calls++
+		if failed {
+			c.Failures++
+		}
+	}
+	return c
+}
 
 type part uint8
 
@@ -130,6 +171,7 @@ type state struct {
 	inFlight, window int16
 	command          command
 	streak           uint8
+	recent           lastWindow
 
 	// Evidence of a half-open generation.
 	cut       uint8
@@ -183,7 +225,7 @@ func (s *state) isForced() bool {
 func (s *state) to(p atomicbreaker.State, at time.Duration, r rule) {
 	s.phase = p
 	s.gen++
-	s.inFlight, s.window, s.streak = 0, 0, 0
+	s.inFlight, s.window, s.streak, s.recent = 0, 0, 0, lastWindow{}
 	s.cut, s.alive, s.tally, s.credit, s.good, s.bad = 0, false, 0, 0, 0, 0
 	s.since, s.heard, s.raised = at, at, at
 	if p == atomicbreaker.StateHalfOpen {
@@ -235,18 +277,26 @@ func (s *state) count(t *ticket, failed bool, r rule) {
 		s.late++
 	case !failed:
 		s.totals.succeeded++
-		if t.part == ordinary {
-			s.streak = 0
-		}
 	default:
 		s.totals.failed++
-		if t.part == ordinary {
-			s.streak = min(s.streak+1, 100)
-			if s.streak >= streakLimit && s.mode != atomicbreaker.ForcedClosed {
-				t.does = tripped
-			}
-		}
 	}
+	if t.part == ordinary && t.gen == s.gen && s.met(failed, r) && s.mode != atomicbreaker.ForcedClosed {
+		t.does = tripped
+	}
+}
+
+// met takes an outcome of a closed call into the streak or the window and
+// reports whether the rule is met.
+func (s *state) met(failed bool, r rule) bool {
+	switch {
+	case r.last:
+		return s.recent.add(failed)
+	case failed:
+		s.streak = min(s.streak+1, 100)
+		return s.streak >= streakLimit
+	}
+	s.streak = 0
+	return false
 }
 
 func (s *state) trip(at time.Duration, r rule) {

@@ -5,6 +5,7 @@ var rules = []struct {
 	rule rule
 }{
 	{"window", rule{}},
-	{"one probe", rule{1, 1, 1}},
-	{"two of three probes", rule{3, 2, 2}},
+	{"one probe", rule{probes: 1, successes: 1, concurrent: 1}},
+	{"two of three probes", rule{probes: 3, successes: 2, concurrent: 2}},
+	{"last calls", rule{last: true}},
 }

@@ -86,8 +86,8 @@ func (r rule) step(s state, in input, out output) []state {
 		s.reset(in.at, r)
 	case actForget:
 		s.forgot |= 1 << in.client
-		if emptied := s; s.streak > 0 {
-			emptied.streak = 0
+		if emptied := s; s.streak > 0 || s.recent.held > 0 {
+			emptied.streak, emptied.recent = 0, lastWindow{}
 			return []state{s, emptied}
 		}
 	case actSet:
@@ -99,7 +99,7 @@ func (r rule) step(s state, in input, out output) []state {
 	case actTimerBefore, actMove, actTimer, actTimerLast:
 		return r.time(s, in)
 	default:
-		if !s.agrees(in, out) {
+		if !s.agrees(in, out, r) {
 			return nil
 		}
 	}
@@ -136,7 +136,7 @@ func (r rule) time(s state, in input) (after []state) {
 }
 
 // agrees compares what a question was answered.
-func (s *state) agrees(in input, out output) bool {
+func (s *state) agrees(in input, out output, r rule) bool {
 	switch in.act {
 	case actReady:
 		ready := s.phase == atomicbreaker.StateClosed || s.mode == atomicbreaker.Shadow ||
@@ -145,7 +145,8 @@ func (s *state) agrees(in input, out output) bool {
 	case actState:
 		return s.phase == out.shown.State
 	case actRest:
-		return s.shows(out.shown) && s.settled() && s.totals.shows(out.shown)
+		return s.shows(out.shown) && s.settled() && s.totals.shows(out.shown) &&
+			(s.phase != atomicbreaker.StateClosed || !r.last || s.recent.counts() == out.shown.Rolling)
 	default:
 		return s.shows(out.shown)
 	}

@@ -29,7 +29,7 @@ type check struct {
 
 // checks are in the order in which they are tried.
 var checks = []check{
-	{"unit tests", ".", false, []string{"./ring", "./atomicbreaker"}},
+	{"unit tests", ".", false, []string{"./ring", "./atomicbreaker", "./contrib/breakerlease"}},
 	{"lockstep with the locked breaker", ".", false, []string{"./bench/lockstep"}},
 	{"promises and properties", "verify", false, []string{"./property", "-rapid.nofailfile"}},
 	{"schedules", "verify", true, []string{"./interleave"}},

@@ -122,12 +122,13 @@ func TestWindowIsExactThroughTurnoverStorms(t *testing.T) {
 	}
 }
 
-// TestLastAgainstSlice has goroutines append to a window of calls; the heads
-// that they get say in which order.
+// TestLastAgainstSlice has goroutines append to a window of calls. Their places
+// say in which order, and the window that each is given must be that of its place.
 func TestLastAgainstSlice(t *testing.T) {
 	type outcome struct {
-		position     uint64
+		place        uint64
 		failed, slow bool
+		window       ring.Counts
 	}
 	for _, n := range []int{1, 2, 15, 16, 17, 63, 64, 65, 100, 1024} {
 		const recorders, each = 4, 800
@@ -139,8 +140,8 @@ func TestLastAgainstSlice(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(uint64(n), uint64(g)))
 				for len(lists[g]) < each {
 					o := outcome{failed: rnd.IntN(2) == 0, slow: rnd.IntN(3) == 0}
-					if h, ok := l.Add(l.Head(), o.failed, o.slow); ok {
-						o.position = uint64(h) & (1<<29 - 1)
+					if place, window, ok := l.Add(l.Head(), o.failed, o.slow); ok {
+						o.place, o.window = place, window
 						lists[g] = append(lists[g], o)
 					}
 					if rnd.IntN(4) == 0 {
@@ -151,20 +152,27 @@ func TestLastAgainstSlice(t *testing.T) {
 		}
 		all.Wait()
 		order := slices.Concat(lists[:]...)
-		slices.SortFunc(order, func(a, b outcome) int { return int(a.position) - int(b.position) })
-		var want ring.Counts
-		for _, o := range order[max(0, len(order)-n):] {
-			switch {
-			case o.failed:
-				want[ring.Failure]++
-			default:
-				want[ring.Success]++
+		slices.SortFunc(order, func(a, b outcome) int { return int(a.place) - int(b.place) })
+		window := func(end int) (want ring.Counts) {
+			for _, o := range order[max(0, end-n):end] {
+				switch {
+				case o.failed:
+					want[ring.Failure]++
+				default:
+					want[ring.Success]++
+				}
+				if o.slow {
+					want[ring.Slow]++
+				}
 			}
-			if o.slow {
-				want[ring.Slow]++
+			return want
+		}
+		for i, o := range order {
+			if want := window(i + 1); (o.failed || o.slow) && o.window != want {
+				t.Fatalf("last %d at place %d: %v, want %v", n, i, o.window, want)
 			}
 		}
-		if got := l.Sum(l.Head()); got != want {
+		if got, want := l.Sum(l.Head()), window(len(order)); got != want {
 			t.Errorf("last %d of %d: %v, want %v", n, len(order), got, want)
 		}
 	}

@@ -33,7 +33,7 @@ const (
 	root  = "../.."
 	table = "../SCENARIOS.md"
 
-	total = 130
+	total = 146
 )
 
 var update = flag.Bool("update", false, "write verify/SCENARIOS.md anew")
@@ -222,7 +222,7 @@ func render(all []scenario, shown map[string][]proof) string {
 	fmt.Fprintf(&b, "%d scenarios: %d shown by a test (of which %d in part, with the rest waiting for a feature), %d waiting for a feature, %d not applicable.\n",
 		len(all), tested, partly, waiting, none)
 	kind := ""
-	for _, s := range all {
+	for _, s := range byKind(all) {
 		if s.kind != kind {
 			kind = s.kind
 			fmt.Fprintf(&b, "\n## %s\n\n| scenario | source | law | test |\n|---|---|---|---|\n", kind)
@@ -231,6 +231,19 @@ func render(all []scenario, shown map[string][]proof) string {
 			cell(laws(s, shown[s.id])), cell(tests(s, shown[s.id])))
 	}
 	return b.String()
+}
+
+// byKind orders scenarios by kind, kinds as they come first.
+func byKind(all []scenario) []scenario {
+	first := map[string]int{}
+	for i, s := range all {
+		if _, ok := first[s.kind]; !ok {
+			first[s.kind] = i
+		}
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b scenario) int { return first[a.kind] - first[b.kind] })
+	return all
 }
 
 func cell(lines []string) string {

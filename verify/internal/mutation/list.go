@@ -11,8 +11,6 @@ const (
 	do         = "atomicbreaker/do.go"
 	halfOpen   = "atomicbreaker/halfopen.go"
 	silence    = "atomicbreaker/silence.go"
-	lease      = "atomicbreaker/lease.go"
-	leasing    = "atomicbreaker/leasing.go"
 	recovery   = "atomicbreaker/recovery.go"
 	snapshot   = "atomicbreaker/snapshot.go"
 	state      = "atomicbreaker/state.go"
@@ -34,7 +32,11 @@ const (
 // List is all mutations.
 var List = slices.Concat(
 	guarantees,
+	groups,
+	leases,
 	settle,
+	timeAndWord,
+	lastOnes,
 )
 
 // guarantees are the mutations of the breaker as a whole, by guarantee.
@@ -55,9 +57,9 @@ var guarantees = []Mutation{
 	m("G2", "a late outcome closes", halfOpen,
 		"	gen := t.claim.generation()\n	defer b.tellAll()", "	gen := t.claim.generation()\n	if w := b.load(); w.phase() == phaseHalfOpen {\n		gen = w.generation()\n	}\n	defer b.tellAll()"),
 	m("G2", "an expired probe's place is freed twice", halfOpen,
-		"	if over || b.load().generation() != gen {\n", "	if over || b.load().generation() != gen {\n		if w := b.load(); w.phase() == phaseHalfOpen && w.inFlight() > 0 {\n			b.swap(w, w.release(w.window()))\n		}\n"),
+		"	if over || !b.awaited(b.load(), gen) {\n", "	if over || !b.awaited(b.load(), gen) {\n		if w := b.load(); w.phase() == phaseHalfOpen && w.inFlight() > 0 {\n			b.swap(w, w.release(w.window()))\n		}\n"),
 	m("G2", "a cancelled late probe frees a place", halfOpen,
-		"		if w.generation() != gen {\n			return false\n		}\n		if b.swap(w, w.release", "		if w.phase() != phaseHalfOpen || w.inFlight() == 0 {\n			return false\n		}\n		if b.swap(w, w.release"),
+		"		if !b.awaited(w, gen) {\n			return false\n		}\n		if b.swap(w, w.release", "		if w.phase() != phaseHalfOpen || w.inFlight() == 0 {\n			return false\n		}\n		if b.swap(w, w.release"),
 	m("G2", "a failure from before the trip trips again", transition,
 		"if w.generation() != gen || w.phase() == phaseOpen || w.forced() {", "if w.phase() == phaseOpen || w.forced() {"),
 	m("G2", "evidence of an earlier episode counts", recovery,
@@ -86,7 +88,7 @@ var guarantees = []Mutation{
 		"			if t.settled.Swap(1) != 0 {\n				return false\n			}\n", ""),
 
 	m("G4", "probes are never given up", silence,
-		"w.inFlight() > 0 && now-b.silentSince() >= ", "w.inFlight() < 0 && now-b.silentSince() >= "),
+		"w.inFlight() > 0 && passed(b.silentSince(w), now) >= ", "w.inFlight() < 0 && passed(b.silentSince(w), now) >= "),
 	m("G4", "silence admits nobody", silence,
 		"		if !b.swap(w, w.raise()) {\n			return now\n		}\n		w = w.raise()\n", ""),
 	m("G4", "a first probe sets no timer", halfOpen,
@@ -158,7 +160,7 @@ var guarantees = []Mutation{
 	m("G7", "a failure is masked by what was said before the window was emptied", edge,
 		"	r.forgets.Add(1) // after", "	// after"),
 	m("G7", "tags are never renewed", transition,
-		"	if next.generation()%ring.RenewEvery == 0 {\n		b.renew(w)\n	}\n", ""),
+		"next.generation()%ring.RenewEvery == 0 {", "next.generation()%ring.RenewEvery == 1<<30 {"),
 	m("G7", "the tags of a window of calls are never renewed", transition,
 		"	for b.last != nil {\n", "	for false {\n"),
 	m("G7", "the other stripes are not read", read,
@@ -166,9 +168,9 @@ var guarantees = []Mutation{
 	m("G7", "the ring moves to the next bucket early", closed,
 		"return uint64(max(now-b.madeAt, 0) / b.bucket)", "return uint64(max(now-b.madeAt+b.bucket/2, 0) / b.bucket)"),
 	m("G7", "a window of calls forgets an outcome", last,
-		"count := min(h.count()+1, l.n)", "count := min(h.count()+1, max(l.n-1, 1))"),
-	m("G7", "a slow recorder sets its bits in a later lap", last,
-		"		if c>>lapShift != lap {\n			if laterLap", "		if c>>lapShift != lap && false {\n			if laterLap"),
+		"number, left := h.number(), l.n", "number, left := h.number(), max(l.n-1, 1)"),
+	m("G7", "a slow recorder appends to a later word", last,
+		"laterNumber(w.number(), h.number()):\n		return old, w, false", "laterNumber(w.number(), h.number()):\n		return old, w, true"),
 
 	m("G8", "a change skips a generation", word,
 		"return pack(p, w.mode(), 0, window, w.generation()+1)", "return pack(p, w.mode(), 0, window, w.generation()+2)"),
@@ -181,11 +183,11 @@ var guarantees = []Mutation{
 	m("G8", "a Reset of a closed breaker is announced", announce,
 		"			if !n.silent {", "			if true {"),
 	m("G8", "a note that comes while one tells is forgotten", announce,
-		"		if b.telling.CompareAndSwap(seen, 0) {\n			return\n		}\n		seen = b.telling.Load()", "		b.telling.Store(0)\n		return"),
+		"		if b.telling.drop() {\n			return\n		}", "		b.telling.v.Store(batonFree)\n		return"),
 	m("G8", "two tell at once", announce,
-		"b.notes.Load() != nil && b.telling.Add(1) == 1", "b.notes.Load() != nil && b.telling.Add(1) > 0"),
+		"b.notes.Load() != nil && b.telling.take()", "b.notes.Load() != nil && (b.telling.take() || true)"),
 	m("G8", "a listener's panic reaches the caller", announce,
-		"		if recover() == nil { // runtime.Goexit\n			go b.tell(b.telling.Load())\n		}", "		_ = 0"),
+		"		if recover() == nil { // runtime.Goexit\n			go b.tell()\n		}", "		_ = 0"),
 	m("G8", "a listener's panic is not counted", announce,
 		"		b.panics.Add(1)\n		if recover() == nil { // runtime.Goexit", "		if recover() == nil { // runtime.Goexit"),
 
@@ -219,11 +221,11 @@ var guarantees = []Mutation{
 	m("G10", "a cooldown ends early", timer,
 		"	if now < end {", "	if now < end-time.Millisecond {"),
 	m("G10", "the cooldown is counted from the clock's zero", timer,
-		"return time.Duration(b.coolFrom.Load()) + time.Duration(wait), ok", "return time.Duration(wait), ok"),
+		"return later(time.Duration(b.coolFrom.Load()), time.Duration(wait)), ok", "return time.Duration(wait), ok"),
 	m("G10", "bucket numbers are counted from the clock's zero", closed,
 		"return uint64(max(now-b.madeAt, 0) / b.bucket)", "return uint64(max(now, 0) / b.bucket)"),
 	m("G10", "a cooldown is what is left of the clock", transition,
-		"length = (now - time.Duration(b.trippedAt.Load())) / ageShare", "length = now / ageShare"),
+		"length = passed(time.Duration(b.trippedAt.Load()), now) / ageShare", "length = now / ageShare"),
 
 	m("G10", "a loser's cooldown undoes a server's Retry-After", transition,
 		"		spread = max(spread, wait&taggedMax)\n", ""),
@@ -282,41 +284,4 @@ var guarantees = []Mutation{
 		"	case t.failed > probes-successes:", "	case t.failed > probes-successes+1:"),
 	m("recovery", "jitter is left out", transition,
 		"float64(2*c.Jitter*j.at)", "float64(2*c.Jitter*0.5)"),
-
-	m("lease", "a Lease that fails keeps the breaker open", leasing,
-		"	case o.err != nil:\n		return b.probe(l, w, now, nil, o.err)", "	case o.err != nil:\n		return never"),
-	m("lease", "an answer is waited for without end", leasing,
-		"		if now < q.until {", "		if true {"),
-	m("lease", "a grant outlives its generation", leasing,
-		"(w.phase() != phaseOpen || w.forced() || w.generation() != q.gen)", "false"),
-	m("lease", "a forced breaker keeps its question", leasing,
-		"w.phase() != phaseOpen || w.forced() ||", "w.phase() != phaseOpen ||"),
-	m("lease", "a grant that comes late is kept", leasing,
-		"			} else {\n				b.giveLeaseBack(l, o)\n			}", "			}"),
-	m("lease", "a grant that is overtaken is kept", leasing,
-		"			b.giveLeaseBack(l, q.outcome.Load())", "			_ = q"),
-	m("lease", "a refusal is no refusal", leasing,
-		"	default:\n		l.refused.Add(1)", "	default:\n		return b.probe(l, w, now, nil, errLeaseLate)\n		l.refused.Add(1)"),
-	m("lease", "a refused Lease is asked at once", leasing,
-		"	if l.again && now < time.Duration(l.retry.Load()) {", "	if false {"),
-	m("lease", "jitter shortens the wait for a lease", leasing,
-		"		wait += time.Duration(", "		wait -= time.Duration("),
-	m("lease", "a Lease may ask to wait for ever", leasing,
-		"	wait = min(max(wait, minDuration), c.Max)", "	wait = max(wait, minDuration)"),
-	m("lease", "calls that hang are joined by more", leasing,
-		"	if l.out.Add(1) > maxLeaseCalls {", "	if l.out.Add(1) > 1<<20 {"),
-	m("lease", "why a lease ended is written after the kick", transition,
-		"		l.noteEnd(w.generation(), why)\n	}\n	b.kick()", "		defer l.noteEnd(w.generation(), why)\n	}\n	b.kick()"),
-	m("lease", "the worker does not wait to learn why a lease ended", leasing,
-		"int32(uint32(v>>32)-g.gen) >= 0 {", "true {"),
-	m("lease", "a lease that ended is told of twice", leasing,
-		"			l.held = nil\n", ""),
-	m("lease", "nobody says that the Lease has failed", leasing,
-		"		why = ReasonLeaseFailed\n", ""),
-	m("lease", "every success is told of", leasing,
-		"		g.told = true\n", ""),
-	m("lease", "the end of a cooldown is the end of the outage", lease,
-		"w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonEndCooldownCalled", "w.to(phaseClosed, 0), ReasonEndCooldownCalled"),
-	m("lease", "a warning does not end", streak,
-		" && int64(b.cfg.Clock.Now()) < until", ""),
 }

@@ -28,7 +28,7 @@ var settle = []Mutation{
 	m("G6", "a clock that panics loses the first call of a window", closed,
 		"		if !woken {\n			b.ring.AddTotal(ring.Failure)\n		}", "		_ = woken"),
 	m("G4", "a jitter source that panics stops the breaker's time", timer,
-		"		if !rested { // the clock or Config.Rand panics\n			b.running.Store(0)\n		}", "		_ = rested"),
+		"		if !rested { // the clock or Config.Rand panics\n			b.running.let()\n		}", "		_ = rested"),
 
 	m("G6", "one refusal makes a join a refusal", failures,
 		"		if !rejected(err, visits) {\n			return false\n		}\n	}\n	return len(errs) > 0", "		if rejected(err, visits) {\n			return true\n		}\n	}\n	return false"),
@@ -44,9 +44,9 @@ var settle = []Mutation{
 		"			return e != nil\n", "			return true\n"),
 
 	m("G4", "Do gives a probe a context of its own", do,
-		"		defer traceProbe(ctx)()\n	}\n	returned := false", "		defer traceProbe(ctx)()\n		var cancel func()\n		ctx, cancel = context.WithTimeout(ctx, b.cfg.Recovery.ProbeTimeout)\n		defer cancel()\n	}\n	returned := false"),
+		"		return err\n	}\n	returned := false", "		return err\n	}\n	if t.claim.has(claimProbe) {\n		var cancel func()\n		ctx, cancel = context.WithTimeout(ctx, b.cfg.Recovery.ProbeTimeout)\n		defer cancel()\n	}\n	returned := false"),
 	m("G4", "DoWith gives a probe a context of its own", do,
-		"		defer traceProbe(ctx)()\n	}\n	outcome := Failure", "		defer traceProbe(ctx)()\n		var cancel func()\n		ctx, cancel = context.WithCancel(ctx)\n		defer cancel()\n	}\n	outcome := Failure"),
+		"		return v, err\n	}\n	outcome := Failure", "		return v, err\n	}\n	if t.claim.has(claimProbe) {\n		var cancel func()\n		ctx, cancel = context.WithCancel(ctx)\n		defer cancel()\n	}\n	outcome := Failure"),
 	m("G6", "DoWith asks about a caller who has left", do,
 		"	if err != nil && saysNothing(ctx, err) {", "	if err != nil && IsRejected(err) {"),
 	m("G6", "DoWith asks about another breaker's refusal", do,

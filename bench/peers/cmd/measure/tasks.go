@@ -13,6 +13,7 @@ import (
 
 	"github.com/atomicbreaker/breaker/bench/peers"
 	"github.com/atomicbreaker/breaker/bench/peers/internal/summary"
+	"github.com/atomicbreaker/breaker/bench/peers/rival"
 )
 
 // tailed are the subjects whose tails are measured: ours in both forms, our
@@ -34,7 +35,7 @@ func tails(fs *flag.FlagSet) func(func(*benchfmt.Result)) error {
 			return err
 		}
 		emit(summary.NewResult("Counter", summary.Value(float64(step), "step-ns")))
-		for _, row := range []peers.Row{peers.RefusedOpen, peers.ClosedSuccess} {
+		for _, row := range []rival.Row{rival.RefusedOpen, rival.ClosedSuccess} {
 			for _, g := range []int{16, 256} {
 				if err := tailsOf(row, g, *runFor, emit); err != nil {
 					return err
@@ -45,8 +46,8 @@ func tails(fs *flag.FlagSet) func(func(*benchfmt.Result)) error {
 	}
 }
 
-func tailsOf(row peers.Row, g int, runFor time.Duration, emit func(*benchfmt.Result)) error {
-	one := func(key string, op peers.Call) error {
+func tailsOf(row rival.Row, g int, runFor time.Duration, emit func(*benchfmt.Result)) error {
+	one := func(key string, op rival.Call) error {
 		t, err := peers.Tails(op, g, runFor)
 		if err != nil {
 			return err
@@ -61,7 +62,7 @@ func tailsOf(row peers.Row, g int, runFor time.Duration, emit func(*benchfmt.Res
 		return err
 	}
 	for _, key := range tailed {
-		s, err := peers.Find(key)
+		s, err := rival.Find(key)
 		if err != nil {
 			return err
 		}
@@ -85,10 +86,10 @@ func stress(fs *flag.FlagSet) func(func(*benchfmt.Result)) error {
 		if *atOnce <= 0 || *longer <= 0 {
 			return fmt.Errorf("-for is %v and -probe-for %v, want more than 0", *atOnce, *longer)
 		}
-		for _, s := range peers.Subjects() {
+		for _, s := range rival.Subjects() {
 			for _, c := range []struct{ probe, runFor time.Duration }{{0, *atOnce}, {50 * time.Microsecond, *longer}} {
 				r, err := peers.Stress(s, c.runFor, c.probe)
-				if errors.Is(err, peers.ErrLacks) {
+				if errors.Is(err, rival.ErrLacks) {
 					continue
 				}
 				if err != nil {
@@ -110,7 +111,7 @@ func memory(fs *flag.FlagSet) func(func(*benchfmt.Result)) error {
 	only := fs.String("only", "", "measure in this process, and only the subject with this `key`")
 	return func(emit func(*benchfmt.Result)) error {
 		if *only != "" {
-			s, err := peers.Find(*only)
+			s, err := rival.Find(*only)
 			if err != nil {
 				return err
 			}
@@ -120,7 +121,7 @@ func memory(fs *flag.FlagSet) func(func(*benchfmt.Result)) error {
 		if err != nil {
 			return err
 		}
-		for _, s := range peers.Subjects() {
+		for _, s := range rival.Subjects() {
 			if s.New == nil {
 				continue
 			}
@@ -140,7 +141,7 @@ func memory(fs *flag.FlagSet) func(func(*benchfmt.Result)) error {
 	}
 }
 
-func memoryOf(s peers.Subject, emit func(*benchfmt.Result)) error {
+func memoryOf(s rival.Subject, emit func(*benchfmt.Result)) error {
 	for _, c := range []struct {
 		n    int
 		uses []peers.Use

@@ -20,8 +20,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/atomicbreaker/breaker/bench/peers"
 	"github.com/atomicbreaker/breaker/bench/peers/internal/summary"
+	"github.com/atomicbreaker/breaker/bench/peers/rival"
 )
 
 func main() {
@@ -105,7 +105,7 @@ the same form of ours (ticket or wrapper).
 `)
 	b.WriteString("Rivals, as built into this report:\n\n")
 	seen := map[string]bool{}
-	for _, s := range peers.Subjects() {
+	for _, s := range rival.Subjects() {
 		if s.Rival() && !seen[s.Module] {
 			seen[s.Module] = true
 			fmt.Fprintf(&b, "  %-40s %s\n", s.Module, known(s.Version()))

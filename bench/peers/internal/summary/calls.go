@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/atomicbreaker/breaker/bench/peers"
+	"github.com/atomicbreaker/breaker/bench/peers/rival"
 )
 
 const perOp = "sec/op"
@@ -58,7 +59,7 @@ func reference(loads []load) load {
 	return best
 }
 
-func callName(r peers.Row, s peers.Subject) string { return fmt.Sprintf("Call/row=%s/%s", r, s.Key()) }
+func callName(r rival.Row, s rival.Subject) string { return fmt.Sprintf("Call/row=%s/%s", r, s.Key()) }
 func floorName(floor string) string                { return "Floor/floor=" + floor }
 
 // WriteFloors writes what the least that a breaker could do costs.
@@ -104,12 +105,12 @@ func (s *Set) WriteCalls(w io.Writer) error {
 		return nil
 	}
 	ref := reference(loads)
-	for _, r := range peers.Rows() {
+	for _, r := range rival.Rows() {
 		t := table{
 			title: fmt.Sprintf("%s, ns per call; ratios at %v", r, ref),
 			head:  heads("breaker", loads, "B/op", "allocs", "x floor", "x ours"),
 		}
-		for _, subject := range peers.Subjects() {
+		for _, subject := range rival.Subjects() {
 			s.callLine(&t, r, subject, loads, ref)
 		}
 		if err := t.write(w); err != nil {
@@ -119,7 +120,7 @@ func (s *Set) WriteCalls(w io.Writer) error {
 	return nil
 }
 
-func (s *Set) callLine(t *table, r peers.Row, subject peers.Subject, loads []load, ref load) {
+func (s *Set) callLine(t *table, r rival.Row, subject rival.Subject, loads []load, ref load) {
 	name, label := callName(r, subject), subject.Impl+" "+subject.API
 	if why, lacks := subject.Lacks[r]; lacks {
 		if subject.Rival() { // ours say it in the rows that they do
@@ -141,7 +142,7 @@ func (s *Set) callLine(t *table, r peers.Row, subject peers.Subject, loads []loa
 	}
 }
 
-func because(s peers.Subject) string {
+func because(s rival.Subject) string {
 	if s.Leaks == "" {
 		return ": it refuses by chance"
 	}
@@ -188,12 +189,12 @@ func (s *Set) ratio(name string, l load, to Sample) string {
 
 // oursFor returns our subject of the same form as another: the wrapper for a
 // wrapper, the ticket for anything else.
-func oursFor(s peers.Subject) peers.Subject {
+func oursFor(s rival.Subject) rival.Subject {
 	key := "impl=ours/api=acquire"
 	if s.Wrapper() {
 		key = "impl=ours/api=do"
 	}
-	ours, err := peers.Find(key)
+	ours, err := rival.Find(key)
 	if err != nil {
 		panic(err) // the keys are constants
 	}
@@ -211,8 +212,8 @@ func (s *Set) WriteLosses(w io.Writer) error {
 		title: "Losses: where another breaker is faster than ours, or allocates less",
 		head:  []string{"row and breaker", "load", "theirs", "ours", "ours/theirs", ""},
 	}
-	for _, r := range peers.Rows() {
-		for _, rival := range peers.Subjects() {
+	for _, r := range rival.Rows() {
+		for _, rival := range rival.Subjects() {
 			if !rival.Rival() {
 				continue
 			}
@@ -227,7 +228,7 @@ func (s *Set) WriteLosses(w io.Writer) error {
 	return t.write(w)
 }
 
-func (s *Set) lossLine(t *table, r peers.Row, rival peers.Subject, l load) {
+func (s *Set) lossLine(t *table, r rival.Row, rival rival.Subject, l load) {
 	theirs, okTheirs := s.at(callName(r, rival), l, perOp)
 	ours, okOurs := s.at(callName(r, oursFor(rival)), l, perOp)
 	if !okTheirs || !okOurs {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/atomicbreaker/breaker/bench/peers"
+	"github.com/atomicbreaker/breaker/bench/peers/rival"
 )
 
 // WriteDropIn writes what a program gains that goes over from gobreaker to our
@@ -19,8 +19,8 @@ func (s *Set) WriteDropIn(w io.Writer) error {
 		title: "Our stand-in for gobreaker: its time over gobreaker's; allocations of both",
 		head:  heads("row and api", loads, "gobreaker", "stand-in"),
 	}
-	for _, r := range peers.Rows() {
-		for _, original := range peers.Subjects() {
+	for _, r := range rival.Rows() {
+		for _, original := range rival.Subjects() {
 			if original.Impl == "gobreaker" && original.Lacks[r] == "" {
 				s.dropInLine(&t, r, original, loads)
 			}
@@ -32,8 +32,8 @@ func (s *Set) WriteDropIn(w io.Writer) error {
 	return t.write(w)
 }
 
-func (s *Set) dropInLine(t *table, r peers.Row, original peers.Subject, loads []load) {
-	standIn, err := peers.Find("impl=ours-gobreaker/api=" + original.API)
+func (s *Set) dropInLine(t *table, r rival.Row, original rival.Subject, loads []load) {
+	standIn, err := rival.Find("impl=ours-gobreaker/api=" + original.API)
 	if err != nil {
 		panic(err) // it has every api of the original
 	}

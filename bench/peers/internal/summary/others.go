@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/bench/peers"
+	"github.com/atomicbreaker/breaker/bench/peers/rival"
 )
 
 // TailUnits, MemoryUnits and StressUnits are the columns of these reports.
@@ -38,7 +39,7 @@ func (s *Set) WriteMemory(w io.Writer) error {
 	return s.grouped(w, "Memory", []string{"n", "use"}, func(k map[string]string) string {
 		return fmt.Sprintf("Memory of %s breakers, %s", k["n"], k["use"])
 	}, MemoryUnits, func(t *table, k map[string]string) {
-		for _, subject := range peers.Subjects() {
+		for _, subject := range rival.Subjects() {
 			if subject.New != nil && !t.has(label(subject)) {
 				t.say(label(subject), "n/a: would take over 1 GiB, or was not measured")
 			}
@@ -60,7 +61,7 @@ func (s *Set) WriteStress(w io.Writer) error {
 		return fmt.Sprintf("Probes %s: limit 1, cooldown %v, %d goroutines at GOMAXPROCS %d, for %s",
 			length, peers.StressCooldown, peers.StressGoroutines, peers.StressProcs, k["for"])
 	}, StressUnits, func(t *table, _ map[string]string) {
-		for _, subject := range peers.Subjects() {
+		for _, subject := range rival.Subjects() {
 			switch {
 			case subject.Unlimited != "" && subject.Rival():
 				t.say(label(subject), "n/a: "+subject.Unlimited)
@@ -72,7 +73,7 @@ func (s *Set) WriteStress(w io.Writer) error {
 	})
 }
 
-func label(s peers.Subject) string { return s.Impl + " " + s.API }
+func label(s rival.Subject) string { return s.Impl + " " + s.API }
 
 func (t *table) has(name string) bool {
 	return slices.ContainsFunc(t.rows, func(r row) bool { return r.name == name })
