@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test race bench bench-quick verify mutants soak sim lab pictures release ci
+.PHONY: help test race bench bench-quick proxies verify mutants soak sim lab pictures release ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -15,6 +15,9 @@ bench: ## regenerate benchstat.txt (under 15 minutes; nothing else running)
 
 bench-quick: ## the ratios alone, in two minutes
 	bash bench/run.sh quick
+
+proxies: ## the pool and Caddy beside nginx, HAProxy and Caddy, faults included (12 minutes; nothing else running)
+	go run ./bench/proxies
 
 verify: ## linearizability, interleavings, model, fuzz seeds, platforms (10 minutes)
 	bash verify/run.sh

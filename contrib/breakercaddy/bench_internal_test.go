@@ -18,7 +18,7 @@ func BenchmarkSelect(b *testing.B) {
 		b.Fatal(err)
 	}
 	var pool reverseproxy.UpstreamPool
-	p := &Policy{inner: new(reverseproxy.RoundRobinSelection), transport: &Transport{set: &set{breakers}}, addresses: map[string]string{}, tried: "tried"}
+	p := &Policy{inner: new(reverseproxy.RoundRobinSelection), transport: &Transport{set: &set{breakers: breakers}}, addresses: map[string]string{}, tried: "tried"}
 	for _, dial := range []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"} {
 		pool = append(pool, &reverseproxy.Upstream{Dial: dial, Host: new(reverseproxy.Host)})
 		p.addresses[dial] = addressOfDial(dial)

@@ -601,18 +601,23 @@ func TestCircuitBreakerHook(t *testing.T) {
 
 func TestFaultsOfTheConfiguration(t *testing.T) {
 	for want, transport := range map[string]string{
-		"Config.FailureRate is 7":                       "failure_rate 7\n",
-		"failure_status is \"many\", want a whole":      "failure_status many\n",
-		"cooldown needs an argument":                    "cooldown\n",
-		"window is \"soon\", want a duration":           "window soon\n",
-		"mode has too many":                             "mode auto shadow\n",
-		"unknown mode":                                  "mode sometimes\n",
-		"failure_statuses has 42, want":                 "failure_status 42\n",
-		"unrecognized option fallback":                  "fallback x\n",
-		"transport already specified":                   "transport http\ntransport http\n",
-		"no rule could ever trip":                       "consecutive_failures off\nfailure_rate off\n",
-		"module not registered: http.reverse_proxy.tra": "transport nosuch\n",
-		"GroupConfig.Max is -1":                         "max_upstreams off\n",
+		"failure_rate is 7, want above 0 to 1, or off, at Caddyfile:12": "failure_rate 7\n",
+		"failure_rate is \"0\": a zero says nothing":                    "failure_rate 0\n",
+		"quiet is \"0s\": a zero says nothing":                          "quiet 0s\n",
+		"successes is 3 and concurrent 0 with probes 2":                 "probes 2\nsuccesses 3\n",
+		"max_open is 2, want above 0 to 1, at Caddyfile:13":             "judge_body\nmax_open 2\n",
+		"failure_status is \"many\", want 200":                          "failure_status many\n",
+		"cooldown needs an argument":                                    "cooldown\n",
+		"window is \"soon\", want a duration":                           "window soon\n",
+		"mode has too many":                                             "mode auto shadow\n",
+		"unknown mode":                                                  "mode sometimes\n",
+		"failure_status is \"42\", want":                                "failure_status 42\n",
+		"failure_status is \"7xx\", want":                               "failure_status 7xx\n",
+		"unrecognized option fallback":                                  "fallback x\n",
+		"transport already specified":                                   "transport http\ntransport http\n",
+		"no rule could ever trip":                                       "consecutive_failures off\nfailure_rate off\n",
+		"module not registered: http.reverse_proxy.tra":                 "transport nosuch\n",
+		"max_upstreams is -1, want":                                     "max_upstreams off\n",
 	} {
 		config, err := adapt(t, "reverse_proxy 127.0.0.1:1 {\ntransport atomicbreaker {\n"+transport+"}\n}")
 		if err == nil {
@@ -644,10 +649,16 @@ func TestCaddyfileSaysAllThatJSONDoes(t *testing.T) {
 			consecutive_failures off
 			slow_call 2s 0.75
 			cooldown 1s 9s
+			cooldown_factor 2
+			jitter off
 			probes 3
+			successes 2
+			concurrent 1
+			quiet 2s
 			probe_timeout 4s
+			max_open 0.3
 			mode shadow
-			failure_status 429 423
+			failure_status 429 423 5xx
 			max_upstreams 77
 			judge_body
 			transport http {
@@ -659,7 +670,7 @@ func TestCaddyfileSaysAllThatJSONDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"transport":{"buckets":5,"consecutive_failures":-1,"cooldown_max":9000000000,"cooldown_min":1000000000,"failure_rate":0.25,"failure_statuses":[429,423],"judge_body":true,"max_upstreams":77,"minimum_calls":7,"mode":"shadow","name":"n","probe_timeout":4000000000,"probes":3,"protocol":"atomicbreaker","slow_call_duration":2000000000,"slow_call_rate":0.75,"transport":{"dial_timeout":3000000000,"protocol":"http"},"window":10000000000}`,
+		`"transport":{"buckets":5,"concurrent":1,"consecutive_failures":-1,"cooldown_factor":2,"cooldown_max":9000000000,"cooldown_min":1000000000,"failure_rate":0.25,"failure_statuses":[429,423,5],"jitter":-1,"judge_body":true,"max_open":0.3,"max_upstreams":77,"minimum_calls":7,"mode":"shadow","name":"n","probe_timeout":4000000000,"probes":3,"protocol":"atomicbreaker","quiet":2000000000,"slow_call_duration":2000000000,"slow_call_rate":0.75,"successes":2,"transport":{"dial_timeout":3000000000,"protocol":"http"},"window":10000000000}`,
 		`"selection_policy":{"policy":"atomicbreaker","select":{"name":"name","policy":"cookie","secret":"secret"}}`,
 	} {
 		if !strings.Contains(string(config), want) {

@@ -7,24 +7,44 @@
 //		transport atomicbreaker
 //	}
 //
-// Three modules:
+// The modules:
 //
 //   - [Transport], http.reverse_proxy.transport.atomicbreaker, wraps any
 //     transport and keeps a breaker for every upstream address. It sees what
 //     matters: dial errors, timeouts, statuses, clients that leave, and bodies that break off.
+//
 //   - [Policy], http.reverse_proxy.selection_policies.atomicbreaker, wraps any
 //     selection policy and leaves out the upstreams whose breakers are not
 //     ready. Without it a retry may choose the same open upstream again.
+//
 //   - [CircuitBreaker], http.reverse_proxy.circuit_breakers.atomicbreaker, is
 //     for Caddy's own hook, which knows no upstreams and sees no errors. Prefer the other two.
+//
+//   - [Page], http.handlers.atomicbreaker_page, shows the breakers on a live page,
+//     [Admin] adds endpoints to the admin API, and Caddy's /metrics has the
+//     figures of package breakerprom.
+//
+// Caddy itself goes on to another upstream after 502, 503 and 504 where it is
+// told to:
+//
+//	lb_retry_match {
+//		expression `{method} in ["GET", "HEAD"] && ({rp.is_transport_error} || {rp.status_code} in [502, 503, 504])`
+//	}
 //
 // Breakers survive a reload of the configuration; see [Settings].
 package breakercaddy
 
-import "github.com/caddyserver/caddy/v2"
+import (
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+)
 
 func init() {
 	caddy.RegisterModule(new(Transport))
 	caddy.RegisterModule(new(Policy))
 	caddy.RegisterModule(new(CircuitBreaker))
+	caddy.RegisterModule(new(Admin))
+	caddy.RegisterModule(new(Page))
+	httpcaddyfile.RegisterHandlerDirective("atomicbreaker_page", parsePage)
+	httpcaddyfile.RegisterDirectiveOrder("atomicbreaker_page", httpcaddyfile.Before, "respond")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/internal/maxopen"
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -25,7 +26,7 @@ import (
 //
 // If no upstream is ready, none is selected: the handler ends with 503, and
 // the response has a Retry-After, unless an operator holds every breaker open.
-// There is no limit on how many may be open at once.
+// [Settings].MaxOpen says how many may refuse at once.
 //
 // The weights of weighted_round_robin belong to positions; with an upstream
 // left out, the others have the shares that a few more rounds give them.
@@ -82,6 +83,7 @@ func (p *Policy) Provision(ctx caddy.Context) error {
 // Select is for Caddy.
 func (p *Policy) Select(pool reverseproxy.UpstreamPool, r *http.Request, w http.ResponseWriter) *reverseproxy.Upstream {
 	ready, wait := p.ready(pool, r)
+	ready, going := p.goOn(pool, ready, r)
 	if len(ready) == 0 && len(pool) > 0 {
 		tell(r, w, wait)
 		return nil
@@ -98,7 +100,38 @@ func (p *Policy) Select(pool reverseproxy.UpstreamPool, r *http.Request, w http.
 	if u != nil {
 		caddyhttp.SetVar(r.Context(), p.tried, append(tried, u))
 	}
+	if slices.Contains(going, u) {
+		caddyhttp.SetVar(r.Context(), beyondKey, p.address(u, r))
+	} else if caddyhttp.GetVar(r.Context(), beyondKey) != nil { // of an earlier try
+		caddyhttp.SetVar(r.Context(), beyondKey, nil)
+	}
 	return u
+}
+
+// beyondKey is a variable of the request: the address that it goes to past the
+// breaker.
+const beyondKey = "atomicbreaker.beyond"
+
+// goOn adds the least sick of those that refuse if they are too many, and
+// returns these too.
+func (p *Policy) goOn(pool, ready reverseproxy.UpstreamPool, r *http.Request) (_, going reverseproxy.UpstreamPool) {
+	if len(ready) == len(pool) {
+		return ready, nil
+	}
+	var sick reverseproxy.UpstreamPool
+	for _, u := range pool {
+		if b := p.breaker(u, r); !slices.Contains(ready, u) && !maxopen.HeldOpen(b) && u.Available() {
+			sick = append(sick, u)
+		}
+	}
+	over := len(sick) - maxopen.Allowed(p.transport.maxOpen, len(pool))
+	if over <= 0 {
+		return ready, nil
+	}
+	going = maxopen.LeastSick(sick, over, func(u *reverseproxy.Upstream) (*atomicbreaker.Breaker, int64) {
+		return p.transport.set.past.Get(p.address(u, r)), int64(u.NumRequests())
+	})
+	return append(slices.Clone(ready), going...), going
 }
 
 // without leaves out what was tried, unless nothing else is there. Caddy asks
@@ -162,6 +195,11 @@ func (p *Policy) selectByPosition(pool, ready reverseproxy.UpstreamPool, r *http
 
 // breaker returns the breaker that the transport will ask for an upstream.
 func (p *Policy) breaker(u *reverseproxy.Upstream, r *http.Request) *atomicbreaker.Breaker {
+	return p.transport.set.breakers.Get(p.address(u, r))
+}
+
+// address is by what the transport knows an upstream.
+func (p *Policy) address(u *reverseproxy.Upstream, r *http.Request) string {
 	addr, known := p.addresses[u.Dial]
 	if !known {
 		dial := u.Dial
@@ -170,7 +208,7 @@ func (p *Policy) breaker(u *reverseproxy.Upstream, r *http.Request) *atomicbreak
 		}
 		addr = addressOfDial(dial)
 	}
-	return p.transport.set.breakers.Get(addr)
+	return addr
 }
 
 // addressOfDial writes an address as Caddy does in a DialInfo, by whose text
@@ -187,11 +225,10 @@ func addressOfDial(dial string) string {
 const unknown = time.Duration(1<<63 - 1)
 
 func waitFor(b *atomicbreaker.Breaker) time.Duration {
-	after := b.RetryAfter()
-	if after == 0 && b.State() == atomicbreaker.StateOpen {
+	if maxopen.HeldOpen(b) {
 		return unknown
 	}
-	return after
+	return b.RetryAfter()
 }
 
 // toldKey is a variable of the request: this policy has set a Retry-After.

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerwatch"
+	"github.com/atomicbreaker/breaker/contrib/internal/maxopen"
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
@@ -20,10 +22,20 @@ var sets = caddy.NewUsagePool()
 type setKey struct{ kind, name, settings string }
 
 // set is the breakers of one setKey, by upstream address.
-type set struct{ breakers *atomicbreaker.Group[string] }
+type set struct {
+	breakers *atomicbreaker.Group[string]
+	past     *atomicbreaker.Group[string] // count what goes past the breakers
+	hide     func()                       // from watch
+}
 
-// Destruct is for the pool: there is nothing to close.
-func (*set) Destruct() error { return nil }
+// Destruct is for the pool.
+func (s *set) Destruct() error {
+	s.hide()
+	return nil
+}
+
+// watch sees all breakers, for the admin API, the metrics and the page.
+var watch breakerwatch.Watch
 
 // named remembers, for each named set, which configuration has it with which
 // settings.
@@ -51,6 +63,7 @@ func openSet(ctx caddy.Context, kind string, s *Settings) (*set, setKey, error) 
 	}
 	key := setKey{kind, s.Name, string(text)}
 	config.Config.OnTransition = logTransition
+	config.Config = watch.Config(config.Config)
 	var before *set
 	if s.Name != "" {
 		named.Lock()
@@ -68,10 +81,16 @@ func openSet(ctx caddy.Context, kind string, s *Settings) (*set, setKey, error) 
 		if err != nil {
 			return nil, err
 		}
+		pastConfig := config
+		pastConfig.Config = maxopen.Of(config.Config)
+		past, err := atomicbreaker.NewGroup(pastConfig)
+		if err != nil {
+			return nil, err
+		}
 		if before != nil {
 			inherit(breakers, before.breakers)
 		}
-		return &set{breakers}, nil
+		return &set{breakers, past, watch.AddAll(breakerwatch.Values(breakers.All()))}, nil
 	})
 	if err != nil {
 		return nil, setKey{}, err

@@ -1,20 +1,21 @@
 package breakercaddy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/internal/maxopen"
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
 // Settings are those of the breakers. What is left out has the default that
-// [atomicbreaker.Config] gives it; -1 in JSON, or off in a Caddyfile, switches
+// [atomicbreaker.Config] gives it, but for ConsecutiveFailures: 6, as another
+// upstream can take over. A zero is refused; -1 in JSON, or off in a Caddyfile, switches
 // a rule off where that says it can be.
 //
 // Breakers belong to a set and, in it, to an upstream's address. Handlers with
@@ -38,15 +39,29 @@ type Settings struct {
 	SlowCallRate        float64        `json:"slow_call_rate,omitempty"`
 	CooldownMin         caddy.Duration `json:"cooldown_min,omitempty"`
 	CooldownMax         caddy.Duration `json:"cooldown_max,omitempty"`
+	CooldownFactor      float64        `json:"cooldown_factor,omitempty"`
+	Jitter              float64        `json:"jitter,omitempty"`
 	Probes              int            `json:"probes,omitempty"`
+	Successes           int            `json:"successes,omitempty"`
+	Concurrent          int            `json:"concurrent,omitempty"`
+	Quiet               caddy.Duration `json:"quiet,omitempty"`
 	ProbeTimeout        caddy.Duration `json:"probe_timeout,omitempty"`
 
 	// Mode is auto, forced-open, forced-closed or shadow. Default: auto.
 	Mode string `json:"mode,omitempty"`
 
 	// FailureStatuses are counted as failures besides 500 to 599, of which
-	// 501 and 505 are none. Each 200 to 599.
+	// 501 and 505 are none. Each 200 to 599, or 2 to 5 for a hundred, as in
+	// Caddy's own unhealthy_status: 5 is every 5xx, 501 and 505 included.
 	FailureStatuses []int `json:"failure_statuses,omitempty"`
+
+	// MaxOpen is the largest share of a handler's upstreams whose breakers may
+	// refuse at once, above 0 to 1; it allows at least one. Of those beyond it
+	// the least sick go on, each as long as it serves at least one in five of
+	// what it gets; their breakers neither see that nor are changed by it.
+	// A breaker that an operator holds open stays open. At 1 all may refuse. It
+	// needs [Policy]. Default: 0.5.
+	MaxOpen float64 `json:"max_open,omitempty"`
 
 	// MaxUpstreams is the most breakers that a set keeps. Default: 1024.
 	MaxUpstreams int `json:"max_upstreams,omitempty"`
@@ -63,11 +78,16 @@ func (s *Settings) config() (atomicbreaker.GroupConfig[string], error) {
 			WindowCalls:         s.WindowCalls,
 			MinimumCalls:        s.MinimumCalls,
 			FailureRate:         s.FailureRate,
-			ConsecutiveFailures: s.ConsecutiveFailures,
+			ConsecutiveFailures: cmp.Or(s.ConsecutiveFailures, maxopen.Streak),
 			SlowCallDuration:    time.Duration(s.SlowCallDuration),
 			SlowCallRate:        s.SlowCallRate,
-			Cooldown:            atomicbreaker.Cooldown{Min: time.Duration(s.CooldownMin), Max: time.Duration(s.CooldownMax)},
-			Recovery:            atomicbreaker.Recovery{Probes: s.Probes, ProbeTimeout: time.Duration(s.ProbeTimeout)},
+			Cooldown: atomicbreaker.Cooldown{
+				Min: time.Duration(s.CooldownMin), Max: time.Duration(s.CooldownMax), Factor: s.CooldownFactor, Jitter: s.Jitter,
+			},
+			Recovery: atomicbreaker.Recovery{
+				Probes: s.Probes, Successes: s.Successes, Concurrent: s.Concurrent,
+				Quiet: time.Duration(s.Quiet), ProbeTimeout: time.Duration(s.ProbeTimeout),
+			},
 		},
 	}
 	var faults []error
@@ -75,18 +95,35 @@ func (s *Settings) config() (atomicbreaker.GroupConfig[string], error) {
 		faults = append(faults, c.Config.Mode.UnmarshalText([]byte(s.Mode)))
 	}
 	for _, status := range s.FailureStatuses {
-		if status < 200 || status > 599 {
-			faults = append(faults, fmt.Errorf("breakercaddy: failure_statuses has %d, want 200 to 599", status))
+		if (status < 200 || status > 599) && (status < 2 || status > 5) {
+			faults = append(faults, fmt.Errorf("breakercaddy: failure_statuses has %d, want 200 to 599, or 2 to 5 for a hundred", status))
 		}
+	}
+	if _, err := maxopen.Share(s.MaxOpen); err != nil {
+		faults = append(faults, fmt.Errorf("breakercaddy: max_open %w", err))
 	}
 	faults = append(faults, c.Validate())
 	return c, errors.Join(faults...)
 }
 
+// statuses writes out the hundreds.
+func (s *Settings) statuses() (all []int) {
+	for _, status := range s.FailureStatuses {
+		if status >= 100 {
+			all = append(all, status)
+			continue
+		}
+		for i := range 100 {
+			all = append(all, 100*status+i)
+		}
+	}
+	return all
+}
+
 // outcome judges a status.
 func (s *Settings) outcome(status int) atomicbreaker.Outcome {
 	switch {
-	case slices.Contains(s.FailureStatuses, status):
+	case slices.Contains(s.FailureStatuses, status) || slices.Contains(s.FailureStatuses, status/100):
 		return atomicbreaker.Failure
 	case status == http.StatusNotImplemented || status == http.StatusHTTPVersionNotSupported:
 		return atomicbreaker.Success
@@ -94,110 +131,4 @@ func (s *Settings) outcome(status int) atomicbreaker.Outcome {
 		return atomicbreaker.Failure
 	}
 	return atomicbreaker.Success
-}
-
-// unmarshalOption reads the option at d, and reports whether there is one of
-// its name.
-func (s *Settings) unmarshalOption(d *caddyfile.Dispenser) (bool, error) {
-	option, args := d.Val(), d.RemainingArgs()
-	p := argParser{d: d, option: option, args: args}
-	switch option {
-	case "name":
-		s.Name = p.text()
-	case "window":
-		s.Window = p.duration()
-		if p.more() {
-			s.Buckets = p.count()
-		}
-	case "window_calls":
-		s.WindowCalls = p.count()
-	case "minimum_calls":
-		s.MinimumCalls = p.count()
-	case "failure_rate":
-		s.FailureRate = p.rate()
-	case "consecutive_failures":
-		s.ConsecutiveFailures = p.count()
-	case "slow_call":
-		s.SlowCallDuration = p.duration()
-		if p.more() {
-			s.SlowCallRate = p.rate()
-		}
-	case "cooldown":
-		s.CooldownMin = p.duration()
-		if p.more() {
-			s.CooldownMax = p.duration()
-		}
-	case "probes":
-		s.Probes = p.count()
-	case "probe_timeout":
-		s.ProbeTimeout = p.duration()
-	case "mode":
-		s.Mode = p.text()
-	case "failure_status":
-		for ok := true; ok; ok = p.more() {
-			s.FailureStatuses = append(s.FailureStatuses, p.count())
-		}
-	case "max_upstreams":
-		s.MaxUpstreams = p.count()
-	default:
-		return false, nil
-	}
-	return true, p.end()
-}
-
-// argParser takes the arguments of one option in turn and keeps the first fault.
-type argParser struct {
-	d      *caddyfile.Dispenser
-	option string
-	args   []string
-	err    error
-}
-
-func (p *argParser) more() bool { return len(p.args) > 0 && p.err == nil }
-
-func (p *argParser) text() string {
-	if len(p.args) == 0 {
-		if p.err == nil {
-			p.err = p.d.Errf("%s needs an argument", p.option)
-		}
-		return ""
-	}
-	arg := p.args[0]
-	p.args = p.args[1:]
-	return arg
-}
-
-// parseArg reads an argument, of which off is one.
-func parseArg[T any](p *argParser, off T, what string, parse func(string) (T, error)) (v T) {
-	text := p.text()
-	if text == "off" || p.err != nil {
-		return off
-	}
-	v, err := parse(text)
-	if err != nil {
-		p.err = p.d.Errf("%s is %q, want %s, or off where it can be", p.option, text, what)
-	}
-	return v
-}
-
-func (p *argParser) count() int {
-	return parseArg(p, atomicbreaker.Off, "a whole number", strconv.Atoi)
-}
-
-func (p *argParser) rate() float64 {
-	return parseArg(p, atomicbreaker.Off, "a number", func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
-}
-
-func (p *argParser) duration() caddy.Duration {
-	return parseArg(p, caddy.Duration(atomicbreaker.Off), "a duration such as 500ms", func(s string) (caddy.Duration, error) {
-		d, err := caddy.ParseDuration(s)
-		return caddy.Duration(d), err
-	})
-}
-
-func (p *argParser) end() error {
-	if p.err == nil && len(p.args) > 0 {
-		p.err = p.d.Errf("%s has too many arguments", p.option)
-	}
-	return p.err
 }

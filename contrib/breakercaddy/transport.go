@@ -8,6 +8,7 @@ import (
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 	"github.com/atomicbreaker/breaker/contrib/breakerhttp"
+	"github.com/atomicbreaker/breaker/contrib/internal/maxopen"
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -40,6 +41,8 @@ type Transport struct {
 	set       *set
 	key       setKey
 	guard     breakerhttp.Transport
+	beyond    breakerhttp.Transport // past the breakers, see Settings.MaxOpen
+	maxOpen   float64
 }
 
 // CaddyModule is for Caddy.
@@ -67,10 +70,15 @@ func (t *Transport) Provision(ctx caddy.Context) error {
 	t.guard = breakerhttp.Transport{
 		Base:            inner,
 		BreakerFor:      func(r *http.Request) *atomicbreaker.Breaker { return t.set.breakers.Get(addressOf(r)) },
-		FailureStatuses: t.FailureStatuses,
+		FailureStatuses: t.statuses(),
 		JudgeBody:       t.JudgeBody,
 	}
-	return nil
+	if t.maxOpen, err = maxopen.Share(t.MaxOpen); err != nil {
+		return err
+	}
+	t.beyond = t.guard
+	t.beyond.BreakerFor = func(r *http.Request) *atomicbreaker.Breaker { return t.set.past.Get(addressOf(r)) }
+	return showMetrics(ctx)
 }
 
 // Cleanup is for Caddy.
@@ -81,7 +89,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Value(caddyhttp.VarsCtxKey) == nil { // an active health check: no server received it
 		return t.inner.RoundTrip(r)
 	}
-	resp, err := t.guard.RoundTrip(r)
+	guard := &t.guard
+	if addr, _ := caddyhttp.GetVar(r.Context(), beyondKey).(string); addr != "" && addr == addressOf(r) {
+		guard = &t.beyond
+	}
+	resp, err := guard.RoundTrip(r)
 	if atomicbreaker.IsRejected(err) {
 		// To Caddy a dial error may be tried elsewhere, and only that for a
 		// method that is not GET; a HandlerError has the status to end with.
@@ -109,9 +121,15 @@ func addressOf(r *http.Request) string {
 //		window_calls         <count>
 //		slow_call            <duration> [<rate>|off]
 //		cooldown             <min> [<max>]
+//		cooldown_factor      <factor>
+//		jitter               <share>|off
 //		probes               <count>
+//		successes            <count>
+//		concurrent           <count>
+//		quiet                <duration>
 //		probe_timeout        <duration>
-//		failure_status       <status...>
+//		failure_status       <status or 5xx...>
+//		max_open             <share>
 //		max_upstreams        <count>
 //		mode                 auto|shadow|forced-open|forced-closed
 //		judge_body
@@ -122,6 +140,7 @@ func (t *Transport) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 	if d.NextArg() {
 		return d.ArgErr()
 	}
+	at := places{}
 	for d.NextBlock(0) {
 		switch d.Val() {
 		case "judge_body":
@@ -135,12 +154,15 @@ func (t *Transport) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 			}
 		default:
 			option := d.Val()
-			if known, err := t.unmarshalOption(d); err != nil {
+			if known, err := t.unmarshalOption(d, at); err != nil {
 				return err
 			} else if !known {
 				return d.Errf("unrecognized option %s of transport atomicbreaker", option)
 			}
 		}
+	}
+	if err := t.check(d, at); err != nil {
+		return err
 	}
 	if t.inner == nil {
 		t.inner, t.innerName = new(reverseproxy.HTTPTransport), "http"

@@ -20,7 +20,7 @@ func TestOverloadedBackendRecoversBehindThePolicy(t *testing.T) {
 	run := func(c atomicbreaker.Config, asks bool) (r overload.Result) {
 		synctest.Test(t, func(t *testing.T) {
 			b := atomicbreaker.MustNew(c)
-			p := &picker{backends: []pickable{{child{}, b}}}
+			p := &picker{backends: []pickable{{picker: child{}, breaker: b}}}
 			r = overload.Run(1, func(ctx context.Context, dependency func(context.Context) error) (bool, error) {
 				if asks && !b.Ready() {
 					return true, atomicbreaker.ErrOpen

@@ -41,15 +41,15 @@ func TestPanicWhileJudgingLosesNoTicket(t *testing.T) {
 			(&Guard{Breaker: b}).settle(hollowContext{}, &ticket, context.Canceled)
 		}, 1},
 		"error of a try": {func(b *atomicbreaker.Breaker) {
-			p := &picker{backends: []pickable{{child{}, b}}}
+			p := &picker{backends: []pickable{{picker: child{}, breaker: b}}}
 			pick(t, p).Done(balancer.DoneInfo{BytesSent: true, Err: typedNil})
 		}, 1},
 		"child's Done": {func(b *atomicbreaker.Breaker) {
-			p := &picker{backends: []pickable{{child{done: func(balancer.DoneInfo) { panic("done") }}, b}}}
+			p := &picker{backends: []pickable{{picker: child{done: func(balancer.DoneInfo) { panic("done") }}, breaker: b}}}
 			pick(t, p).Done(balancer.DoneInfo{BytesSent: true})
 		}, 1},
 		"child's Pick": {func(b *atomicbreaker.Breaker) {
-			p := &picker{backends: []pickable{{hollowPicker{}, b}}}
+			p := &picker{backends: []pickable{{picker: hollowPicker{}, breaker: b}}}
 			_, _ = p.Pick(balancer.PickInfo{Ctx: context.Background()})
 		}, 0},
 	} {

@@ -2,7 +2,7 @@ package breakergrpc
 
 import (
 	"slices"
-	"time"
+	"sync/atomic"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 	"google.golang.org/grpc/balancer"
@@ -28,7 +28,8 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 		return result, err
 	}
 	picked = true
-	t.inner = result.Done
+	t.inner, t.load = result.Done, b.load
+	t.load.add(1)
 	result.Done = t.done
 	return result, nil
 }
@@ -39,16 +40,20 @@ func (p *picker) claim(t *try) (*pickable, error) {
 	turn := p.turn.Add(1)
 	var err error
 	for range len(p.backends) {
-		b, ready := p.choose(turn)
-		if !ready && slices.ContainsFunc(p.coming, (*atomicbreaker.Breaker).Ready) {
+		b, way := p.choose(turn)
+		if way == refused && slices.ContainsFunc(p.coming, (*atomicbreaker.Breaker).Ready) {
 			// gRPC asks again when the connection is there, or is not to be had.
 			return nil, balancer.ErrNoSubConnAvailable
 		}
-		t.ticket, err = b.breaker.Acquire()
+		if way == beyond {
+			t.ticket, err = b.past.Acquire()
+		} else {
+			t.ticket, err = b.breaker.Acquire()
+		}
 		if err == nil {
 			return b, nil
 		}
-		if !ready {
+		if way == refused {
 			break
 		}
 	}
@@ -57,53 +62,12 @@ func (p *picker) claim(t *try) (*pickable, error) {
 	return nil, refusalOf(err)
 }
 
-// choose returns the backend whose turn it is among those that are ready, or
-// else the one that will be first, for its refusal.
-func (p *picker) choose(turn uint32) (chosen *pickable, ready bool) {
-	var n uint32
-	for i := range p.backends {
-		if p.backends[i].breaker.Ready() {
-			n++
-		}
-	}
-	if n > 0 {
-		k := turn % n
-		for i := range p.backends {
-			if b := &p.backends[i]; b.breaker.Ready() {
-				chosen = b
-				if k == 0 {
-					break
-				}
-				k--
-			}
-		}
-		if chosen != nil {
-			return chosen, true
-		}
-	}
-	chosen = &p.backends[0]
-	wait := waitFor(chosen.breaker)
-	for i := range p.backends {
-		if w := waitFor(p.backends[i].breaker); w < wait {
-			chosen, wait = &p.backends[i], w
-		}
-	}
-	return chosen, false
-}
-
-// waitFor orders breakers that are not ready: half-open, open, forced open.
-func waitFor(b *atomicbreaker.Breaker) time.Duration {
-	after := b.RetryAfter()
-	if after == 0 && b.State() == atomicbreaker.StateOpen {
-		return 1<<63 - 1
-	}
-	return after
-}
-
 // try is one try of an RPC on a backend.
 type try struct {
 	ticket   atomicbreaker.Ticket
 	inner    func(balancer.DoneInfo)
+	load     *load
+	ended    atomic.Bool
 	classify func(error) atomicbreaker.Outcome
 }
 
@@ -112,6 +76,9 @@ type try struct {
 // anything was sent, and taking that for a success would close the breaker of a dead backend.
 func (t *try) done(info balancer.DoneInfo) {
 	defer t.ticket.Report(atomicbreaker.Failure) // if inner or a method of the error panics
+	if !t.ended.Swap(true) {
+		t.load.add(-1)
+	}
 	if t.inner != nil {
 		t.inner(info)
 	}

@@ -50,7 +50,7 @@ func TestDoneTraps(t *testing.T) {
 	} {
 		b := atomicbreaker.MustNew(atomicbreaker.Config{})
 		var inner int
-		p := &picker{backends: []pickable{{child{done: func(balancer.DoneInfo) { inner++ }}, b}}}
+		p := &picker{backends: []pickable{{picker: child{done: func(balancer.DoneInfo) { inner++ }}, breaker: b}}}
 		r := pick(t, p)
 		r.Done(c.info)
 		r.Done(c.info) // settles once
@@ -71,7 +71,7 @@ func TestDeadBackendDoesNotCloseItsBreaker(t *testing.T) {
 	b := atomicbreaker.MustNew(atomicbreaker.Config{Clock: m, Cooldown: atomicbreaker.Cooldown{Jitter: atomicbreaker.Off}})
 	b.Trip()
 	m.Advance(500 * time.Millisecond)
-	p := &picker{backends: []pickable{{child{}, b}}}
+	p := &picker{backends: []pickable{{picker: child{}, breaker: b}}}
 	for range 100 {
 		pick(t, p).Done(balancer.DoneInfo{})
 		m.Advance(100 * time.Millisecond)
@@ -83,7 +83,7 @@ func TestDeadBackendDoesNotCloseItsBreaker(t *testing.T) {
 
 func TestChildThatCannotPickGivesTheClaimBack(t *testing.T) {
 	b := atomicbreaker.MustNew(atomicbreaker.Config{})
-	p := &picker{backends: []pickable{{child{err: balancer.ErrNoSubConnAvailable}, b}}}
+	p := &picker{backends: []pickable{{picker: child{err: balancer.ErrNoSubConnAvailable}, breaker: b}}}
 	if _, err := p.Pick(balancer.PickInfo{}); err != balancer.ErrNoSubConnAvailable {
 		t.Errorf("got %v, want the child's error", err)
 	}
@@ -102,7 +102,7 @@ func TestLastPlaceTakenInTheRace(t *testing.T) {
 	}
 	a, b := half(), half()
 	m.Advance(500 * time.Millisecond)
-	p := &picker{backends: []pickable{{child{}, a}, {child{}, b}}}
+	p := &picker{backends: []pickable{{picker: child{}, breaker: a}, {picker: child{}, breaker: b}}}
 	pick(t, p)
 	pick(t, p)
 	if _, err := p.Pick(balancer.PickInfo{}); !errors.Is(err, atomicbreaker.ErrProbeLimit) || status.Code(err) != codes.Unavailable {
@@ -118,7 +118,7 @@ func TestRefusalComesFromWhoIsReadyFirst(t *testing.T) {
 	open := func(cooldown time.Duration, mode atomicbreaker.Mode) pickable {
 		b := atomicbreaker.MustNew(atomicbreaker.Config{Clock: m, Mode: mode, Cooldown: atomicbreaker.Cooldown{Min: cooldown, Max: time.Minute, Jitter: atomicbreaker.Off}})
 		b.Trip()
-		return pickable{child{}, b}
+		return pickable{picker: child{}, breaker: b}
 	}
 	p := &picker{backends: []pickable{open(time.Second, atomicbreaker.ForcedOpen), open(9*time.Second, 0), open(3*time.Second, 0)}}
 	_, err := p.Pick(balancer.PickInfo{})
@@ -134,7 +134,7 @@ func TestWaitsForAConnectionToComeOnlyIfItMayBeUsed(t *testing.T) {
 	open := atomicbreaker.MustNew(atomicbreaker.Config{})
 	open.Trip()
 	coming := atomicbreaker.MustNew(atomicbreaker.Config{})
-	p := &picker{backends: []pickable{{child{}, open}}, coming: []*atomicbreaker.Breaker{coming}}
+	p := &picker{backends: []pickable{{picker: child{}, breaker: open}}, coming: []*atomicbreaker.Breaker{coming}}
 	if _, err := p.Pick(balancer.PickInfo{}); err != balancer.ErrNoSubConnAvailable || open.Snapshot().Refused() != 0 {
 		t.Errorf("got %v with a backend to come, want to wait", err)
 	}
@@ -148,7 +148,7 @@ func TestWaitsForAConnectionToComeOnlyIfItMayBeUsed(t *testing.T) {
 func BenchmarkPick(b *testing.B) {
 	p := &picker{}
 	for range 3 {
-		p.backends = append(p.backends, pickable{child{}, atomicbreaker.MustNew(atomicbreaker.Config{})})
+		p.backends = append(p.backends, pickable{picker: child{}, breaker: atomicbreaker.MustNew(atomicbreaker.Config{})})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

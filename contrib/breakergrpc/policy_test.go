@@ -36,11 +36,18 @@ var policies atomic.Int64
 
 func newBalanced(t *testing.T, n int, c atomicbreaker.Config, opts ...grpc.DialOption) *balanced {
 	t.Helper()
+	config := breakergrpc.PolicyConfig{MaxOpen: 1}
+	config.Breakers.Config = c
+	return newBalancedBy(t, n, config, opts...)
+}
+
+func newBalancedBy(t *testing.T, n int, c breakergrpc.PolicyConfig, opts ...grpc.DialOption) *balanced {
+	t.Helper()
 	b := &balanced{clock: new(clock.Manual)}
-	c.Clock = b.clock
-	c.Cooldown.Jitter = atomicbreaker.Off
+	c.Breakers.Config.Clock = b.clock
+	c.Breakers.Config.Cooldown.Jitter = atomicbreaker.Off
 	name := fmt.Sprint("test_policy_", policies.Add(1))
-	policy, err := breakergrpc.RegisterPolicy(name, breakergrpc.PolicyConfig{Breakers: atomicbreaker.GroupConfig[breakergrpc.Backend]{Config: c}})
+	policy, err := breakergrpc.RegisterPolicy(name, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,11 +3,10 @@ package breakerhttp
 import (
 	"context"
 	"errors"
-	"iter"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"slices"
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
@@ -15,114 +14,114 @@ import (
 
 // attempts is one request's way through the backends.
 type attempts struct {
-	pool  *Pool
-	req   *http.Request
-	turn  uint32
-	body  *heldBody
-	tried []*Backend // nil until the second try
+	pool     *Pool
+	req      *http.Request
+	body     *heldBody
+	tried    []*Backend
+	sent     int  // tries that may have reached a backend
+	repeated bool // the present try is a repetition that the budget paid
 }
+
+// verdict is what a try means for the request.
+type verdict int
+
+const (
+	final   verdict = iota // it is answered, or nothing else is to be done
+	notSent                // the backend got nothing of it
+	failed                 // the backend may have got it, and another may do better
+)
 
 func (a *attempts) run() (*http.Response, error) {
+	p := a.pool
+	p.budget.request(p.clock.Now())
+	b, way := p.choose(a.req, nil)
+	if b == nil {
+		return nil, ErrNoBackend
+	}
 	for {
-		b := a.choose()
-		resp, err := a.try(b)
-		if err == nil || !a.mayGoOn(b, err) {
+		resp, err := a.try(b, way)
+		v := a.judge(b, resp, err)
+		if v == final {
+			if err == nil && resp.StatusCode < 500 {
+				p.budget.served(a.repeated)
+			}
 			return resp, err
 		}
-		if a.tried == nil {
-			a.tried = make([]*Backend, 0, len(a.pool.backends))
-		}
 		a.tried = append(a.tried, b)
-		if next := a.choose(); len(a.tried) == len(a.pool.backends) || !next.breaker.Ready() {
-			return nil, err
+		next, nextWay := p.choose(a.req, a.tried)
+		if nextWay == refused || !a.mayGoOn(v) {
+			return resp, err
 		}
+		discard(resp)
+		b, way = next, nextWay
 	}
-}
-
-// choose returns a ready backend that was not tried. If there is none, it
-// returns the one that will be ready first, for its refusal.
-func (a *attempts) choose() *Backend {
-	var first, soonest *Backend
-	var ready int
-	var wait time.Duration
-	for b := range a.untried() {
-		if !b.breaker.Ready() {
-			if w := waitFor(b.breaker); soonest == nil || w < wait {
-				soonest, wait = b, w
-			}
-			continue
-		}
-		ready++
-		if first == nil || a.pool.choice == LeastInFlight && b.inFlight.Load() < first.inFlight.Load() {
-			first = b
-		}
-	}
-	switch {
-	case first == nil:
-		return soonest
-	case ready == 1 || a.pool.choice == LeastInFlight:
-		return first
-	}
-	// The turn goes round those that are ready: taking the next one that is
-	// would give a dead backend's share to its neighbour alone.
-	turn := int(a.turn % uint32(ready))
-	for b := range a.untried() {
-		if b.breaker.Ready() {
-			first = b
-			if turn--; turn < 0 {
-				break
-			}
-		}
-	}
-	return first
-}
-
-// untried ranges over the backends that were not tried. Where the choice is
-// by load it begins elsewhere each time, so that equals share.
-func (a *attempts) untried() iter.Seq[*Backend] {
-	return func(yield func(*Backend) bool) {
-		all := a.pool.backends
-		var start int
-		if a.pool.choice == LeastInFlight {
-			start = int(a.turn % uint32(len(all)))
-		}
-		for i := range all {
-			if b := all[(start+i)%len(all)]; !slices.Contains(a.tried, b) && !yield(b) {
-				return
-			}
-		}
-	}
-}
-
-// waitFor orders breakers that are not ready: half-open, open, forced open.
-func waitFor(b *atomicbreaker.Breaker) time.Duration {
-	after := b.RetryAfter()
-	if after == 0 && b.State() == atomicbreaker.StateOpen {
-		return 1<<63 - 1
-	}
-	return after
 }
 
 // try sends the request to one backend.
-func (a *attempts) try(b *Backend) (*http.Response, error) {
+func (a *attempts) try(b *Backend, w way) (*http.Response, error) {
 	out := a.request(b)
-	if a.pool.choice != LeastInFlight {
-		return b.transport.RoundTrip(out)
+	start := a.pool.clock.Now()
+	transport := &b.transport
+	if w == beyond {
+		transport = &b.beyond
 	}
-	b.inFlight.Add(1)
-	landed := false
-	defer func() {
-		if !landed {
-			b.inFlight.Add(-1)
+	resp, err := transport.RoundTrip(out)
+	if !refusedBy(b, err) && a.req.Context().Err() == nil && (a.body == nil || a.body.fault() == nil) {
+		now := a.pool.clock.Now()
+		a.pool.measured(b, now, now-start, err != nil || resp != nil && resp.StatusCode >= 500)
+	}
+	return resp, err
+}
+
+// judge says what a try means for the request.
+func (a *attempts) judge(b *Backend, resp *http.Response, err error) verdict {
+	switch {
+	case a.req.Context().Err() != nil:
+		return final
+	case err == nil:
+		a.sent++
+		switch resp.StatusCode {
+		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return failed
 		}
-	}()
-	resp, err := b.transport.RoundTrip(out)
-	if err != nil || resp == nil || resp.Body == nil || resp.Body == http.NoBody {
-		return resp, err
+		return final
+	case refusedBy(b, err) || notDialled(err):
+		return notSent
+	case atomicbreaker.IsRejected(err):
+		return final // by a breaker that Base asks
 	}
-	landed = true
-	resp.Body = countedBody(resp.Body, &b.inFlight)
-	return resp, nil
+	a.sent++
+	if a.body != nil && a.body.fault() != nil {
+		return final // the request's own body broke
+	}
+	return failed
+}
+
+// mayGoOn reports whether the request may be sent to another backend.
+func (a *attempts) mayGoOn(v verdict) bool {
+	if v == failed && (!repeatable(a.req) || a.sent >= a.pool.config.Attempts) {
+		return false
+	}
+	if a.body != nil && !a.body.rewind(a.req.GetBody) {
+		return false
+	}
+	if v == notSent {
+		return true
+	}
+	a.repeated = a.pool.budget.take(a.pool.clock.Now())
+	return a.repeated
+}
+
+// repeatable is net/http's own rule, and PUT and DELETE, which RFC 9110,
+// section 9.2.2, calls idempotent too.
+func repeatable(req *http.Request) bool {
+	switch req.Method {
+	case "", "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE":
+		return req.Header.Get("Upgrade") == ""
+	}
+	_, key := req.Header["Idempotency-Key"]
+	_, xkey := req.Header["X-Idempotency-Key"]
+	return key || xkey
 }
 
 // request is the request as one backend gets it.
@@ -132,11 +131,14 @@ func (a *attempts) request(b *Backend) *http.Request {
 	out.URL = &u
 	rewrite := httputil.ProxyRequest{Out: &out}
 	rewrite.SetURL(b.url)
-	if a.pool.preserveHost {
+	switch {
+	case a.pool.config.PreserveHost:
 		out.Host = a.req.Host
 		if out.Host == "" {
 			out.Host = a.req.URL.Host
 		}
+	case b.host != "":
+		out.Host = b.host
 	}
 	if a.body != nil {
 		out.Body = a.body
@@ -144,13 +146,19 @@ func (a *attempts) request(b *Backend) *http.Request {
 	return &out
 }
 
-// mayGoOn reports whether the request did not reach a backend, and can be
-// sent to another.
-func (a *attempts) mayGoOn(b *Backend, err error) bool {
-	if a.req.Context().Err() != nil || !refusedBy(b, err) && !notDialled(err) {
-		return false
+// discard closes an answer that nobody gets. A short one is read first, so
+// that its connection can be used again.
+func discard(resp *http.Response) {
+	if resp == nil || resp.Body == nil {
+		return
 	}
-	return a.body == nil || a.body.rewind(a.req.GetBody)
+	const short, patience = 4096, 50 * time.Millisecond
+	if 0 <= resp.ContentLength && resp.ContentLength <= short {
+		late := time.AfterFunc(patience, func() { resp.Body.Close() })
+		defer late.Stop()
+		io.Copy(io.Discard, io.LimitReader(resp.Body, short))
+	}
+	resp.Body.Close()
 }
 
 // refusedBy reports whether the error is the refusal of the backend's own

@@ -97,7 +97,7 @@ func BenchmarkProxy(b *testing.B) {
 	target, _ := url.Parse(backend.URL)
 	plain := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.SetXForwarded() }, Transport: &http.Transport{}}
 	proxies := map[string]http.Handler{"none": plain}
-	for name, choice := range map[string]breakerhttp.Choice{"roundrobin": breakerhttp.RoundRobin, "leastinflight": breakerhttp.LeastInFlight} {
+	for name, choice := range map[string]breakerhttp.Choice{"roundrobin": breakerhttp.RoundRobin, "leastinflight": breakerhttp.LeastRequest} {
 		pool, err := breakerhttp.NewPool(breakerhttp.PoolConfig{Backends: []string{backend.URL}, Choice: choice, Transport: breakerhttp.Transport{Base: &http.Transport{}}})
 		if err != nil {
 			b.Fatal(err)

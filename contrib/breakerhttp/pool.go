@@ -1,113 +1,186 @@
 package breakerhttp
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/clock"
+	"github.com/atomicbreaker/breaker/contrib/internal/maxopen"
 )
-
-// PoolConfig describes a [Pool].
-type PoolConfig struct {
-	// Backends are the base URLs of the backends, at least one, each once:
-	// http or https with a host, and neither user, query nor fragment. A path
-	// is put before the request's.
-	Backends []string
-
-	// Breaker is the configuration of each backend's breaker but for its
-	// name, which is Breaker.Name, if set, a space, and the backend's URL.
-	Breaker atomicbreaker.Config
-
-	// Choice is how a backend is chosen. Default: RoundRobin.
-	Choice Choice
-
-	// Transport is how requests are sent and judged: its Base,
-	// FailureStatuses, Classify and JudgeBody hold for every backend. Its
-	// other fields must be unset. Default: http.DefaultTransport, judged as
-	// [Transport] says.
-	Transport Transport
-
-	// PreserveHost sends the request's Host header on as it is, in place of the
-	// backend's host. Default: false.
-	PreserveHost bool
-}
-
-// Choice is how a [Pool] chooses among the backends whose breakers are ready.
-type Choice int
-
-const (
-	RoundRobin    Choice = iota // each in turn
-	LeastInFlight               // the one with the fewest requests in flight, to the end of their bodies
-)
-
-// Backend is one member of a [Pool].
-type Backend struct {
-	url       *url.URL
-	breaker   *atomicbreaker.Breaker
-	transport Transport
-	inFlight  atomic.Int64
-}
-
-// URL returns the base URL. It must not be changed.
-func (b *Backend) URL() *url.URL { return b.url }
-
-// Breaker returns the backend's breaker.
-func (b *Backend) Breaker() *atomicbreaker.Breaker { return b.breaker }
-
-// InFlight returns how many requests are in flight, to the end of their
-// bodies, protocol upgrades included. Only a pool that chooses by
-// LeastInFlight counts them; otherwise it is 0.
-func (b *Backend) InFlight() int { return int(b.inFlight.Load()) }
 
 // Pool spreads requests over backends with a breaker each. It chooses by
 // [atomicbreaker.Breaker.Ready], a pure question, so that a backend which is
 // not chosen keeps its probe, and then claims.
 //
-// A request goes to the next backend if one refuses it after all or cannot be
-// dialled, as long as its body has not been read or can be had anew by
-// GetBody; each backend is tried once. It does not go on after
-// anything else: the first backend may have acted on it. Every try counts for its own backend.
+// A request goes on to another backend, each of which is tried once:
 //
-// If no backend is ready, the request is refused at once, by the breaker that
-// will be ready first: there is no limit on how many may be open. The refusal
-// is an error for which [atomicbreaker.IsRejected] is true.
+//   - whatever its method, if a backend's breaker refuses it after all or the
+//     backend cannot be dialled: nothing was sent.
+//   - if it may be repeated, after 502, 503 or 504, an error such as a reset,
+//     or [PoolConfig].ResponseTimeout. A request may be repeated if its method
+//     is GET, HEAD, OPTIONS, TRACE, PUT or DELETE, or if it has an
+//     Idempotency-Key or X-Idempotency-Key header, as net/http itself has it.
+//     How often is bounded by Attempts and RetryShare.
+//
+// It goes on only if its body has not been read or can be had anew by GetBody,
+// and never once the request's context is done. Any other request, a POST
+// above all, is sent to one backend only: that one may have acted on it.
+// Every try counts for its own backend.
+//
+// If no backend may be asked, the request is refused at once by the breaker
+// that will be ready first. The refusal is an error for which
+// [atomicbreaker.IsRejected] is true. [PoolConfig].MaxOpen says how many may refuse.
+//
+// A member that is much slower than its peers or fails more often gets less,
+// down to a tenth of its share, long before its breaker opens: see
+// [PoolConfig].Outlier.
 //
 // A Pool is an [http.RoundTripper], for an [http.Client] whose requests name
-// any host, and the heart of [Pool.Proxy]. It may be used concurrently.
+// any host, and the heart of [Pool.Proxy]. A redirect that such a client
+// follows to another host goes there, past the pool and its breakers. A Pool
+// may be used concurrently. It starts no goroutine; [Pool.Follow] and
+// [Pool.Check] run on the caller's.
 type Pool struct {
-	backends     []*Backend
-	choice       Choice
-	preserveHost bool
-	turn         atomic.Uint32
+	config  PoolConfig
+	clock   clock.Clock
+	members atomic.Pointer[[]*Backend]
+	budget  *budget
+	peers   peers
+
+	setting sync.Mutex // one Set at a time
+	turning sync.Mutex // guards Backend.turn
 }
+
+// ErrNoBackend is the error of a request for which the pool has no member that
+// takes requests: all are drained.
+var ErrNoBackend = errors.New("breakerhttp: no backend takes requests: all are drained")
 
 // NewPool makes a pool. The error joins every fault of the configuration.
 func NewPool(c PoolConfig) (*Pool, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	c = c.withDefaults()
 	c.Transport.FailureStatuses = slices.Clone(c.Transport.FailureStatuses)
-	p := &Pool{choice: c.Choice, preserveHost: c.PreserveHost}
-	for _, base := range c.Backends {
-		u, err := url.Parse(base)
-		if err != nil {
-			return nil, err
-		}
-		config := c.Breaker
-		config.Name = backendName(c.Breaker.Name, base)
-		breaker, err := atomicbreaker.New(config)
-		if err != nil {
-			return nil, fmt.Errorf("breakerhttp: backend %s: %w", base, err)
-		}
-		b := &Backend{url: u, breaker: breaker, transport: c.Transport}
-		b.transport.Breaker = breaker
-		p.backends = append(p.backends, b)
+	p := &Pool{config: c, clock: c.Breaker.Clock}
+	p.budget = newBudget(c.RetryShare, p.clock.Now())
+	p.members.Store(new([]*Backend))
+	return p, p.Set(c.allMembers()...)
+}
+
+// Set changes the members while the pool runs. A member whose URL is that of
+// a present one is that one: it keeps its breaker, its figures and its
+// requests, and takes over weight, Drain and Host. One that is no longer named gets no more
+// requests; those that it has go on to their end. The order is that of the
+// arguments. The error joins every fault; the members are then unchanged.
+func (p *Pool) Set(members ...Member) error {
+	if err := errors.Join(memberFaults("Members", members)...); err != nil {
+		return err
 	}
-	return p, nil
+	p.setting.Lock()
+	defer p.setting.Unlock()
+	old := *p.members.Load()
+	next := make([]*Backend, len(members))
+	for i, m := range members {
+		k := slices.IndexFunc(old, func(b *Backend) bool { return b.address == addressOf(m.URL) && b.host == m.Host })
+		if k >= 0 {
+			next[i] = old[k]
+		} else {
+			b, err := p.newBackend(m)
+			if err != nil {
+				return err
+			}
+			next[i] = b
+		}
+	}
+	for i, m := range members {
+		next[i].set(m)
+	}
+	p.members.Store(&next)
+	for _, b := range old {
+		if !slices.Contains(next, b) {
+			b.remove()
+		}
+	}
+	return nil
+}
+
+// Backends returns the members in the order in which they were given.
+func (p *Pool) Backends() []*Backend { return slices.Clone(*p.members.Load()) }
+
+// Ready reports whether a backend would be tried now. It is a pure question.
+func (p *Pool) Ready() bool {
+	_, way := p.choose(nil, nil)
+	return way != refused
+}
+
+// RoundTrip sends the request to a backend.
+func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
+	if b := p.foreign(req); b != nil {
+		return b.send.base.RoundTrip(req)
+	}
+	a := attempts{pool: p, req: req}
+	if req.Body != nil && req.Body != http.NoBody {
+		a.body = &heldBody{ReadCloser: req.Body}
+	}
+	resp, err := a.run()
+	if a.body != nil {
+		a.body.release(err != nil)
+	}
+	if resp != nil {
+		// To the caller the exchange is with whom it named; its client
+		// follows redirects from there.
+		resp.Request = req
+	}
+	return resp, err
+}
+
+// CloseIdleConnections passes on the call of the same name of an http.Client.
+func (p *Pool) CloseIdleConnections() {
+	for _, b := range *p.members.Load() {
+		b.closeIdle()
+	}
+}
+
+// foreign returns a backend by whose transport to send a request that a client
+// made by following a redirect to a host which is neither the one that it
+// asked first nor a member, or nil for every other request.
+func (p *Pool) foreign(req *http.Request) *Backend {
+	if req.Response == nil {
+		return nil
+	}
+	first := req
+	for first.Response != nil && first.Response.Request != nil {
+		first = first.Response.Request
+	}
+	to := OriginOf(req.URL)
+	members := *p.members.Load()
+	if to == OriginOf(first.URL) || slices.ContainsFunc(members, func(b *Backend) bool { return OriginOf(b.url) == to }) {
+		return nil
+	}
+	return members[0]
+}
+
+// withDefaults fills in what is not set.
+func (c PoolConfig) withDefaults() PoolConfig {
+	if c.Breaker.Clock == nil {
+		c.Breaker.Clock = clock.System()
+	}
+	c.Attempts = cmp.Or(c.Attempts, 3)
+	c.RetryShare = cmp.Or(c.RetryShare, 0.2)
+	if c.ResponseTimeout == 0 {
+		c.ResponseTimeout = 30 * time.Second
+	}
+	c.MaxOpen = cmp.Or(c.MaxOpen, maxopen.Default)
+	c.Breaker.ConsecutiveFailures = cmp.Or(c.Breaker.ConsecutiveFailures, maxopen.Streak)
+	c.Outlier = cmp.Or(c.Outlier, 3)
+	return c
 }
 
 func backendName(name, base string) string {
@@ -117,70 +190,5 @@ func backendName(name, base string) string {
 	return name + " " + base
 }
 
-// Validate reports every fault of the settings, or nil.
-func (c PoolConfig) Validate() error {
-	var faults []error
-	add := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("breakerhttp: PoolConfig."+format, args...))
-	}
-	if len(c.Backends) == 0 {
-		add("Backends is empty, want at least one URL")
-	}
-	seen := map[Origin]int{}
-	for i, base := range c.Backends {
-		u, err := url.Parse(base)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			if u != nil {
-				base = u.Redacted()
-			}
-			add("Backends[%d] is %q, want http:// or https:// and a host, without user, query or fragment", i, base)
-			continue
-		}
-		o := OriginOf(u)
-		if first, twice := seen[o]; twice {
-			add("Backends[%d] is %s, as Backends[%d] is, want each once", i, o, first)
-			continue
-		}
-		seen[o] = i
-	}
-	if err := c.Breaker.Validate(); err != nil {
-		faults = append(faults, err)
-	}
-	if c.Choice != RoundRobin && c.Choice != LeastInFlight {
-		add("Choice is %d, want RoundRobin or LeastInFlight", c.Choice)
-	}
-	if t := c.Transport; t.Breaker != nil || t.BreakerFor != nil || t.Respond503 {
-		add("Transport sets Breaker, BreakerFor or Respond503, want none: the pool has a breaker per backend and refuses by error")
-	}
-	faults = append(faults, statusFaults("PoolConfig.Transport", c.Transport.FailureStatuses)...)
-	return errors.Join(faults...)
-}
-
-// Backends returns the backends in the order in which they were given.
-func (p *Pool) Backends() []*Backend { return slices.Clone(p.backends) }
-
-// Ready reports whether a backend would be tried now. It is a pure question.
-func (p *Pool) Ready() bool {
-	for _, b := range p.backends {
-		if b.breaker.Ready() {
-			return true
-		}
-	}
-	return false
-}
-
-// RoundTrip sends the request to a backend.
-func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
-	a := attempts{pool: p, req: req, turn: p.turn.Add(1) - 1}
-	if req.Body != nil && req.Body != http.NoBody {
-		a.body = &heldBody{ReadCloser: req.Body}
-	}
-	resp, err := a.run()
-	if a.body != nil {
-		a.body.release(err != nil)
-	}
-	return resp, err
-}
-
-// CloseIdleConnections passes on the call of the same name of an http.Client.
-func (p *Pool) CloseIdleConnections() { p.backends[0].transport.CloseIdleConnections() }
+// isOff reports whether a setting was switched off.
+func isOff[T ~int64 | ~float64](v T) bool { return v == atomicbreaker.Off }

@@ -103,7 +103,7 @@ func says(word string) http.HandlerFunc {
 
 func TestDeadBackendCausesNoUserErrors(t *testing.T) {
 	onBothFronts(t, func(t *testing.T, http2 bool) {
-		for _, choice := range []breakerhttp.Choice{breakerhttp.RoundRobin, breakerhttp.LeastInFlight} {
+		for _, choice := range []breakerhttp.Choice{breakerhttp.RoundRobin, breakerhttp.LeastRequest} {
 			r := newRig(t, http2, breakerhttp.PoolConfig{Choice: choice, Breaker: atomicbreaker.Config{ConsecutiveFailures: 3}}, nil, says("b"), says("c"))
 			served := map[string]int{}
 			for range 60 {
@@ -123,7 +123,7 @@ func TestDeadBackendCausesNoUserErrors(t *testing.T) {
 	})
 }
 
-// All backends may be open; then a request is refused at once.
+// With MaxOpen 1 all backends may be open; then a request is refused at once.
 //
 // Field: S170, envoyproxy/envoy#3263 (2018-05-01), #26877 (2023-04-22), #27066,
 // PR#27909.
@@ -131,7 +131,7 @@ func TestAllBackendsOpenIsRefusedAtOnce(t *testing.T) {
 	onBothFronts(t, func(t *testing.T, http2 bool) {
 		var asked atomic.Int64
 		handler := func(w http.ResponseWriter, r *http.Request) { asked.Add(1); w.WriteHeader(500) }
-		r := newRig(t, http2, breakerhttp.PoolConfig{Breaker: atomicbreaker.Config{
+		r := newRig(t, http2, breakerhttp.PoolConfig{MaxOpen: 1, Choice: breakerhttp.RoundRobin, Breaker: atomicbreaker.Config{
 			ConsecutiveFailures: 1, Cooldown: atomicbreaker.Cooldown{Min: 5 * time.Second},
 		}}, handler, handler)
 		for range 2 {
@@ -161,7 +161,7 @@ func TestAllBackendsOpenIsRefusedAtOnce(t *testing.T) {
 }
 
 func TestAllBackendsDeadGives502Then503AndRecovers(t *testing.T) {
-	r := newRig(t, false, breakerhttp.PoolConfig{Breaker: atomicbreaker.Config{ConsecutiveFailures: 3}}, says("a"), says("b"))
+	r := newRig(t, false, breakerhttp.PoolConfig{MaxOpen: 1, Choice: breakerhttp.RoundRobin, Breaker: atomicbreaker.Config{ConsecutiveFailures: 3}}, says("a"), says("b"))
 	addr := []string{r.backends[0].Listener.Addr().String(), r.backends[1].Listener.Addr().String()}
 	for _, b := range r.backends {
 		b.CloseClientConnections()
@@ -281,7 +281,7 @@ func TestNextBackendNeedsTheWholeBody(t *testing.T) {
 // backend between the question and the claim: the transport asks the context
 // there.
 func TestRefusalInTheRaceGoesToTheNextBackend(t *testing.T) {
-	r := newRig(t, false, breakerhttp.PoolConfig{}, says("a"), says("b"))
+	r := newRig(t, false, breakerhttp.PoolConfig{Choice: breakerhttp.RoundRobin}, says("a"), says("b"))
 	ctx := &askedContext{Context: t.Context(), asked: r.breaker(0).Trip}
 	body := &spyBody{Reader: strings.NewReader("!")}
 	resp, err := r.pool.RoundTrip(httptest.NewRequest("POST", "http://pool/", body).WithContext(ctx))
@@ -345,7 +345,7 @@ func TestClientThatLeavesIsIgnoredAndLoggedAs499(t *testing.T) {
 // ErrorHandler learns of it; the breaker does, and the client's connection is cut.
 func TestBodyThatBreaksIsSeenOnlyByTheBody(t *testing.T) {
 	onBothFronts(t, func(t *testing.T, http2 bool) {
-		for _, choice := range []breakerhttp.Choice{breakerhttp.RoundRobin, breakerhttp.LeastInFlight} {
+		for _, choice := range []breakerhttp.Choice{breakerhttp.RoundRobin, breakerhttp.LeastRequest} {
 			r := newRig(t, http2, breakerhttp.PoolConfig{Choice: choice, Transport: breakerhttp.Transport{JudgeBody: true}}, cut())
 			r.proxy.ErrorHandler = func(_ http.ResponseWriter, _ *http.Request, err error) { t.Errorf("ErrorHandler was called: %v", err) }
 			resp, err := r.client.Get(r.front.URL)
@@ -371,7 +371,7 @@ func TestModifyResponseIsNotAskedAboutADeadBackend(t *testing.T) {
 }
 
 func TestUpgradeThroughTheProxy(t *testing.T) {
-	for _, choice := range []breakerhttp.Choice{breakerhttp.RoundRobin, breakerhttp.LeastInFlight} {
+	for _, choice := range []breakerhttp.Choice{breakerhttp.RoundRobin, breakerhttp.LeastRequest} {
 		for _, judgeBody := range []bool{false, true} {
 			r := newRig(t, false, breakerhttp.PoolConfig{
 				Choice: choice, Breaker: atomicbreaker.Config{SlowCallDuration: time.Second},
@@ -381,8 +381,8 @@ func TestUpgradeThroughTheProxy(t *testing.T) {
 			r.front.Config.Handler = guard // middleware, proxy and pool in a row
 			session := upgrade(t, r.client, r.front.URL)
 			r.clock.Advance(time.Hour)
-			if want := int(choice); r.pool.Backends()[0].InFlight() != want { // counted by LeastInFlight only
-				t.Errorf("%d in flight, want %d", r.pool.Backends()[0].InFlight(), want)
+			if n := r.pool.Backends()[0].InFlight(); n != 1 {
+				t.Errorf("%d in flight, want 1", n)
 			}
 			io.WriteString(session, "hello\n")
 			if line, _ := io.ReadAll(session); string(line) != "hello\n" {
@@ -399,20 +399,24 @@ func TestUpgradeThroughTheProxy(t *testing.T) {
 	}
 }
 
-func TestLeastInFlightAvoidsTheBusyBackend(t *testing.T) {
+func TestLeastRequestAvoidsTheBusyBackend(t *testing.T) {
 	hold := make(chan struct{})
 	release := sync.OnceFunc(func() { close(hold) })
 	busy := func(w http.ResponseWriter, _ *http.Request) {
 		http.NewResponseController(w).Flush()
 		<-hold
 	}
-	r := newRig(t, false, breakerhttp.PoolConfig{Choice: breakerhttp.LeastInFlight}, busy, says("quick"))
+	r := newRig(t, false, breakerhttp.PoolConfig{Choice: breakerhttp.LeastRequest}, busy, says("quick"))
 	t.Cleanup(release) // before the servers close, which waits for it
-	held, err := r.client.Get(r.front.URL)
-	if err != nil {
-		t.Fatal(err)
+	var held *http.Response
+	for r.pool.Backends()[0].InFlight() == 0 { // which comes first is drawn
+		resp, err := r.client.Get(r.front.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		held = resp
 	}
-	defer held.Body.Close()
 	if n := r.pool.Backends()[0].InFlight(); n != 1 {
 		t.Fatalf("%d in flight on the first backend, want 1", n)
 	}
@@ -466,7 +470,7 @@ func TestRequestAsTheBackendGetsIt(t *testing.T) {
 // Field: S009, linkerd/linkerd2-proxy#2371 (2023-03-31); Netflix/Hystrix#1568
 // (2017-05) split the two for the same reason.
 func TestAskingAndNotChoosingLeavesTheProbe(t *testing.T) {
-	r := newRig(t, false, breakerhttp.PoolConfig{}, says("a"), says("b"))
+	r := newRig(t, false, breakerhttp.PoolConfig{Choice: breakerhttp.RoundRobin}, says("a"), says("b"))
 	r.breaker(0).Trip()
 	r.clock.Advance(500 * time.Millisecond)
 	for range 10_000 {

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 )
 
 // heldBody is a request body that outlives a try that did not read it: a
@@ -15,6 +14,14 @@ type heldBody struct {
 	read   bool // something of it is gone
 	closed bool // closed by a try, not yet for good
 	final  bool // Close is for good
+	failed error
+}
+
+// fault returns why the body could not be read, or nil.
+func (b *heldBody) fault() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed
 }
 
 func (b *heldBody) Read(p []byte) (int, error) {
@@ -25,7 +32,16 @@ func (b *heldBody) Read(p []byte) (int, error) {
 	if closed {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	return b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		b.mu.Lock()
+		// What fails because a try has closed it is not the body's fault.
+		if !b.closed {
+			b.failed = err
+		}
+		b.mu.Unlock()
+	}
+	return n, err
 }
 
 func (b *heldBody) Close() error {
@@ -68,43 +84,5 @@ func (b *heldBody) release(failed bool) {
 	b.mu.Unlock()
 	if overdue {
 		b.ReadCloser.Close()
-	}
-}
-
-// countedBody counts a request as in flight until its response's body ends.
-// A body that can be written to, that of a protocol upgrade, stays so.
-func countedBody(body io.ReadCloser, inFlight *atomic.Int64) io.ReadCloser {
-	c := &countedCloser{ReadCloser: body, inFlight: inFlight}
-	if w, ok := body.(io.Writer); ok {
-		return struct {
-			*countedCloser
-			io.Writer
-		}{c, w}
-	}
-	return c
-}
-
-type countedCloser struct {
-	io.ReadCloser
-	inFlight *atomic.Int64
-	ended    atomic.Bool
-}
-
-func (c *countedCloser) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
-	if err != nil {
-		c.end()
-	}
-	return n, err
-}
-
-func (c *countedCloser) Close() error {
-	c.end()
-	return c.ReadCloser.Close()
-}
-
-func (c *countedCloser) end() {
-	if !c.ended.Swap(true) {
-		c.inFlight.Add(-1)
 	}
 }

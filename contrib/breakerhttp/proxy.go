@@ -1,6 +1,7 @@
 package breakerhttp
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httputil"
 
@@ -29,14 +30,19 @@ func (p *Pool) Proxy() *httputil.ReverseProxy {
 }
 
 // ErrorHandler is for [httputil.ReverseProxy].ErrorHandler: a refusal is
-// answered as [WriteRefusal] does, with 503 and a Retry-After; a client that
-// has left with 499; everything else with 502.
+// answered as [WriteRefusal] does, with 503 and a Retry-After; a pool without
+// a member that takes requests with 503; a client that has left with 499; a
+// backend that sent no answer within [PoolConfig].ResponseTimeout with 504; everything else with 502.
 func ErrorHandler(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case r.Context().Err() != nil:
 		w.WriteHeader(StatusClientClosedRequest)
 	case atomicbreaker.IsRejected(err):
 		WriteRefusal(w, err)
+	case errors.Is(err, ErrNoBackend):
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case errors.Is(err, ErrResponseTimeout):
+		w.WriteHeader(http.StatusGatewayTimeout)
 	default:
 		w.WriteHeader(http.StatusBadGateway)
 	}

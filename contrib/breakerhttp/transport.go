@@ -4,7 +4,8 @@
 //	b := atomicbreaker.MustNew(atomicbreaker.Config{Name: "billing"})
 //	client := &http.Client{Transport: &breakerhttp.Transport{Breaker: b}}
 //
-// It is not for limiting how many calls are in flight, and it does not retry.
+// It is not for limiting how many calls are in flight. Of its parts only
+// [Pool] repeats requests, on another backend.
 package breakerhttp
 
 import (

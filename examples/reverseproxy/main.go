@@ -3,8 +3,9 @@
 //	go run . -listen 127.0.0.1:8080 http://127.0.0.1:9001 http://127.0.0.1:9002
 //
 // Without backends it starts two of its own, one of which fails now and then.
-// A backend that cannot be reached costs no user an error, one that fails is
-// left alone until it recovers, and with none left the answer is 503 and when to come back.
+// A backend that cannot be reached costs no user an error, and one that hangs,
+// resets or answers 502 to 504 costs none to a request that may be repeated. It is left
+// alone until it recovers, and with none left the answer is 503 and when to come back.
 package main
 
 import (
@@ -27,7 +28,7 @@ import (
 func serve(ctx context.Context, l net.Listener, backends []string) error {
 	pool, err := breakerhttp.NewPool(breakerhttp.PoolConfig{
 		Backends:  backends,
-		Choice:    breakerhttp.LeastInFlight,
+		Choice:    breakerhttp.LeastRequest,
 		Transport: breakerhttp.Transport{JudgeBody: true},
 		Breaker: atomicbreaker.Config{OnTransition: func(t atomicbreaker.Transition) {
 			slog.Info("breaker", "backend", t.Name, "from", t.From, "to", t.To, "reason", t.Reason)
