@@ -50,7 +50,7 @@ func Refuse(calls int, kind error) Step {
 		panic(fmt.Sprintf("breakertest: Refuse got %v, want ErrOpen, ErrProbeLimit or ErrForced", kind))
 	}
 	b := New(panics{}, start, atomicbreaker.Config{Name: "planned refusal"})
-	_, err := b.Acquire()
+	_, err := b.Acquire() //breakervet:ignore it refuses
 	return Fail(calls, err)
 }
 
