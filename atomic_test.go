@@ -231,7 +231,7 @@ func TestSampleOfTheREADME(t *testing.T) {
 	b.Reset()
 
 	n, err := Stock(ctx, "4711")
-	if atomicbreaker.Rejected(err) {
+	if atomicbreaker.IsRejected(err) {
 		n = lastKnown // refused: nothing was sent
 	}
 	require.Equal(t, 7, n)
@@ -240,7 +240,7 @@ func TestSampleOfTheREADME(t *testing.T) {
 	client.err = errors.New("down")
 	for range 100 {
 		sent := client.calls
-		if n, err = Stock(ctx, "4711"); atomicbreaker.Rejected(err) {
+		if n, err = Stock(ctx, "4711"); atomicbreaker.IsRejected(err) {
 			require.Equal(t, sent, client.calls, "nothing was sent")
 			break
 		}
@@ -381,7 +381,7 @@ func TestComposition(t *testing.T) {
 		var err error
 		for range 10 {
 			err = b.Do(t.Context(), func(context.Context) error { attempts++; return errors.New("down") })
-			if err == nil || atomicbreaker.Rejected(err) {
+			if err == nil || atomicbreaker.IsRejected(err) {
 				break
 			}
 		}
@@ -415,7 +415,7 @@ func TestComposition(t *testing.T) {
 			err := outer.Do(t.Context(), func(ctx context.Context) error {
 				return inner.Do(ctx, func(context.Context) error { return nil })
 			})
-			require.True(t, atomicbreaker.Rejected(err))
+			require.True(t, atomicbreaker.IsRejected(err))
 		}
 		s := outer.Snapshot()
 		require.Equal(t, []any{atomicbreaker.StateClosed, uint64(10)}, []any{s.State, s.Ignored})
@@ -452,7 +452,7 @@ func (o ours) call(f func() error) error {
 		return errors.Join(errRefused, err)
 	}
 	err = f()
-	ticket.Done(err)
+	ticket.Done(context.Background(), err)
 	return err
 }
 

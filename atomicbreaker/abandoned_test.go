@@ -1,6 +1,7 @@
 package atomicbreaker_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func TestProbesGivenUpAreCountedAsAbandoned(t *testing.T) {
 	c.Advance(time.Second) // the silence lets another one in
 	second, _ := b.Acquire()
 	c.Advance(time.Minute)
-	first.Done(nil)
+	first.Done(context.Background(), nil)
 	second.Cancel()
 	if s := b.Snapshot(); s.Abandoned != 2 || s.Late != 2 {
 		t.Errorf("abandoned %d, late %d, want 2 and 2", s.Abandoned, s.Late)

@@ -138,9 +138,9 @@ func settleSomehow(ticket *Ticket, random *rand.Rand) {
 	case 2:
 		ticket.ReportAfter(Failure, time.Millisecond)
 	case 3, 4:
-		ticket.Done(errFailed)
+		ticket.Done(context.Background(), errFailed)
 	default:
-		ticket.Done(nil)
+		ticket.Done(context.Background(), nil)
 	}
 	ticket.Cancel() // and once more
 }
@@ -173,8 +173,8 @@ func TestShadowKeepsTheSameBooks(t *testing.T) {
 		b, manual := opened(t, c)
 		want := b.Snapshot()
 		for i, settle := range []func(*Ticket) bool{
-			func(x *Ticket) bool { want.Succeeded++; return x.Done(nil) },
-			func(x *Ticket) bool { want.Failed++; return x.Done(errFailed) },
+			func(x *Ticket) bool { want.Succeeded++; return x.Done(context.Background(), nil) },
+			func(x *Ticket) bool { want.Failed++; return x.Done(context.Background(), errFailed) },
 			func(x *Ticket) bool { want.Ignored++; return x.Report(Ignored) },
 			func(x *Ticket) bool { want.Cancelled++; return x.Cancel() },
 		} {

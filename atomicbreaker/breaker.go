@@ -93,7 +93,6 @@ func New(c Config) (*Breaker, error) {
 	b.timer.Stop()
 	b.ring.Init(ring.Options{
 		Buckets:  c.Buckets,
-		MaxCount: uint64(b.bucket) + 1, // one outcome a nanosecond
 		Slow:     b.timed,
 		Counters: counters,
 		Stripes:  c.Stripes,
@@ -164,7 +163,7 @@ func (b *Breaker) Ready() bool {
 
 // Acquire claims leave to make a call. It never blocks and never allocates.
 // With a nil error the caller makes the call and settles the ticket, exactly
-// once, by Done, DoneContext, Report, ReportAfter or Cancel. Otherwise the
+// once, by Done, Report, ReportAfter or Cancel. Otherwise the
 // error is a [*RejectedError] and the ticket is of no use: settling it returns
 // false.
 //

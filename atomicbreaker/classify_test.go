@@ -54,13 +54,14 @@ func TestClassification(t *testing.T) {
 		"cancelled both":               {left, context.Canceled, Ignored, false},
 		"a refusal":                    {live, refusal, Ignored, false},
 		"a refusal, wrapped":           {live, fmt.Errorf("store: %w", refusal), Ignored, false},
-		"a refusal among others":       {live, errors.Join(errFailed, refusal), Ignored, false},
+		"a refusal among others":       {live, errors.Join(errFailed, refusal), Failure, true},
+		"refusals only":                {live, errors.Join(refusal, fmt.Errorf("store: %w", refusal)), Ignored, false},
 		"ErrOpen itself":               {live, ErrOpen, Failure, true}, // not a refusal of any breaker
 	} {
 		t.Run(name, func(t *testing.T) {
 			settled := func(c Config) Outcome {
 				b, _ := made(t, c)
-				require.True(t, admitted(t, b).DoneContext(x.ctx, x.err))
+				require.True(t, admitted(t, b).Done(x.ctx, x.err))
 				s := b.Snapshot()
 				require.Equal(t, uint64(1), s.Succeeded+s.Failed+s.Ignored)
 				return Outcome(s.Failed + 2*s.Ignored)
@@ -79,7 +80,7 @@ func TestClassification(t *testing.T) {
 			}
 			if x.ctx == live { // Done knows no context
 				b, _ := made(t, Config{})
-				require.True(t, admitted(t, b).Done(x.err))
+				require.True(t, admitted(t, b).Done(context.Background(), x.err))
 				s := b.Snapshot()
 				require.Equal(t, x.want, Outcome(s.Failed+2*s.Ignored))
 			}
@@ -89,6 +90,6 @@ func TestClassification(t *testing.T) {
 
 func TestTicketKnowsNoContext(t *testing.T) {
 	b, _ := made(t, Config{})
-	require.True(t, admitted(t, b).Done(context.Canceled))
+	require.True(t, admitted(t, b).Done(context.Background(), context.Canceled))
 	require.Equal(t, uint64(1), b.Snapshot().Failed)
 }

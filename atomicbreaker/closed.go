@@ -9,117 +9,133 @@ import (
 // countSuccess is countClosed for a quick success, as far as nothing special
 // happens.
 func (b *Breaker) countSuccess(gen uint32) {
-	e := b.ring.Epoch() // [E1 observe]
-	if b.load().generation() == gen && b.ring.Live(e, gen) {
-		s := b.ring.Pick()
-		if cell, n, ok := b.ring.Peek(s, e, ring.Success); ok {
-			if !ring.Hit(cell, n) {
-				b.ring.Missed(s, e, ring.Success)
-			} else {
-				if s.Failing() || b.streak.v.Load()&streakLength != 0 {
-					b.endStreak(s, gen)
-				}
-				return
+	s := b.ring.Pick()
+	n := s.Peek(ring.Success) // [E1 observe]
+	if b.load().generation() == gen && ring.Live(n, gen) {
+		if s.Hit(ring.Success, n) {
+			if s.Failing() || b.streak.v.Load()&streakLength != 0 {
+				b.endStreak(s, gen)
 			}
+			return
 		}
+		b.ring.Missed(s, ring.Success, n)
 	}
 	b.countClosed(gen, ring.Success, false, 0)
 }
 
 // countClosed settles a ticket of a closed generation.
-//
-// [E1 observe] The epoch is read first and the word second. If the word still
-// shows the ticket's generation, the epoch is not younger than that
-// generation, so what is counted under it is in no later generation's window,
-// however long this goroutine sleeps in between.
 func (b *Breaker) countClosed(gen uint32, k ring.Kind, slow bool, after time.Duration) {
 	if b.last != nil {
 		b.countLast(gen, k, slow, after)
 		return
 	}
-	for {
-		e := b.ring.Epoch()
-		w := b.load()
-		if w.generation() != gen {
-			b.ring.Count(countLate)
-			return
+	s, w, ok := b.count(gen, k)
+	switch {
+	case !ok:
+		b.ring.Count(countLate)
+		return
+	case k == ring.Success && !slow:
+		b.endStreak(s, gen)
+		return
+	case slow:
+		if _, _, ok := b.count(gen, ring.Slow); !ok {
+			b.ring.AddTotal(ring.Slow)
 		}
-		if !b.ring.Live(e, gen) {
-			b.wake(e, gen)
-			continue
-		}
-		s := b.ring.Pick()
-		cell, n, ok := b.ring.Peek(s, e, k)
-		if ok && !ring.Hit(cell, n) {
-			b.ring.Missed(s, e, k)
-			ok = false
-		}
-		if !ok {
-			if s, ok = b.ring.Add(e, k); !ok {
-				continue
-			}
-		}
-		if k == ring.Success && !slow {
-			b.endStreak(s, gen)
-			return
-		}
-		if slow {
-			e = b.addSlow(e, gen)
-		}
-		run := b.noteBad(s, gen, k)
-		if wanted := b.wanted(run, slow); w.mode() != ForcedClosed && (wanted || b.ring.Held(s, e) >= b.ring.Due(s, e)) {
-			b.judge(w, b.windowOf(s, e, wanted), k, run, after)
-		}
+	}
+	run := b.noteBad(s, gen, k)
+	if w.mode() == ForcedClosed {
 		return
 	}
-}
-
-// addSlow counts a call, which is counted already, as slow. It returns the
-// epoch under which both are seen.
-func (b *Breaker) addSlow(e ring.Epoch, gen uint32) ring.Epoch {
-	for {
-		if _, ok := b.ring.Add(e, ring.Slow); ok {
-			return e
-		}
-		e = b.ring.Epoch()
-		if b.load().generation() != gen || !b.ring.Live(e, gen) {
-			b.ring.AddTotal(ring.Slow)
-			return e
-		}
+	if c, look := b.windowOf(s, gen, b.streakMet(run) || b.cfg.ReadyToTrip != nil); look {
+		b.judge(w, c, k, run, after)
 	}
 }
 
-// wanted reports whether a bad call is worth a look at the window. If a share
-// over all stripes reaches a rate, then some stripe's own share does; so as long
-// as this one's does not, the others need not be read: the recorder that pushes
-// its stripe over the rate will read them, or else the tick at the end of the
-// bucket.
+// count counts an outcome if its generation is still current. It returns the
+// caller's stripe, and the word that showed the generation.
 //
-// Nor is its own window summed at every failure: while the bucket lasts, its
-// calls only grow, so the sum tells how many must come before the rate and the
-// minimum can be reached.
-func (b *Breaker) wanted(run uint32, slow bool) bool {
-	slowRule := b.timed && b.cfg.SlowCallRate != Off // a quick failure may fill its minimum
-	return slow || slowRule || b.cfg.ReadyToTrip != nil || b.streakMet(run)
+// [E1 observe] The cell is read first and the word second. If the word still
+// shows the ticket's generation, the cell belongs to no later one, and neither
+// does what is counted by a compare-and-swap of what was read, however long
+// this goroutine sleeps in between. Each time that fails, both are read again.
+func (b *Breaker) count(gen uint32, k ring.Kind) (s ring.Stripe, w word, ok bool) {
+	for woken := false; ; {
+		s = b.ring.Pick()
+		n := s.Peek(k)
+		w = b.load()
+		switch live := ring.Live(n, gen); {
+		case w.generation() != gen:
+			return s, w, false
+		case live && s.Hit(k, n):
+			return s, w, true
+		case live:
+			b.ring.Missed(s, k, n)
+		case !woken:
+			b.wakeFirst(gen) // before counting: in a new window one goroutine has one stripe
+			woken = true
+		case s.Take(k, n, gen):
+			if !b.ring.Edge().Awake(gen) { // [E8 observe] it has fallen asleep again
+				b.wake(gen)
+			}
+			return s, w, true
+		}
+	}
 }
 
-// windowOf returns the counts that the rules are to judge, if wanted or due.
-func (b *Breaker) windowOf(s ring.Stripe, e ring.Epoch, wanted bool) (c ring.Counts) {
-	held := b.ring.Held(s, e) // before the sum, which then has at least these
-	own := b.ring.SumStripe(s, e)
-	more := callsUntil(own[ring.Failure], own.Calls(), b.cfg.FailureRate)
-	stripes := uint64(b.ring.Stripes())
-	switch {
+// windowOf returns the counts that the rules are to judge. It reports false if
+// no rule that goes by them can be met, and nobody wants them for another reason.
+//
+// If a share over all stripes reaches a rate, then some stripe's own share
+// does. So as long as this one's does not, the others need not be read: the
+// recorder that pushes its stripe over the rate reads them, or else the tick at
+// the end of the bucket does. Nor is its own window summed at every failure:
+// the sum tells how many calls must come before the rate and the minimum can be
+// reached.
+//
+// A stripe that is over the rate reads the others once in an eighth of as many
+// failures as there are stripes, or less often if more are missing. So it costs
+// no more than reading eight of them each time, however many there are. A trip
+// that needs several stripes may be late: each of them by the failures that
+// were missing when it looked last, divided by the number of stripes, or by an
+// eighth of that number if this is more; and all of them at most until the
+// bucket ends.
+func (b *Breaker) windowOf(s ring.Stripe, gen uint32, wanted bool) (c ring.Counts, look bool) {
+	l := b.ring.Look(s, gen)
+	if !wanted && !l.Due() {
+		return c, false
+	}
+	c = b.ring.SumStripe(s, gen)
+	missing := b.missingForRate(c)
+	look = true
+	switch stripes := uint64(b.ring.Stripes()); {
 	case stripes == 1:
-		c = own
-	case wanted || more == 0:
-		c = b.ring.Sum(e)
+		missing = max(missing, b.missingForMinimum(c))
+	case wanted || missing == 0:
+		c = b.ring.Sum(gen)
+		if missing = max(b.missingForRate(c), b.missingForMinimum(c)); missing > 0 {
+			missing = max(missing, stripes*stripes/8) / stripes // the others add their share
+		}
+	default:
+		look = false // this stripe is not over the rate
 	}
-	if minimum := uint64(b.cfg.MinimumCalls); more == 0 && c.Calls() < minimum {
-		more = (minimum - c.Calls()) / stripes // the others add their share
+	if missing > 0 { // else all look: the one who trips may yet find that what he saw is too old
+		l.Wait(missing)
 	}
-	b.ring.SetDue(s, e, held, more)
-	return c
+	return c, look
+}
+
+// missingForRate returns for how many more calls at least no rate can be reached.
+func (b *Breaker) missingForRate(c ring.Counts) uint64 {
+	more := callsUntil(c[ring.Failure], c.Calls(), b.cfg.FailureRate)
+	if b.timed {
+		more = min(more, callsUntil(c[ring.Slow], c.Calls(), b.cfg.SlowCallRate))
+	}
+	return more
+}
+
+func (b *Breaker) missingForMinimum(c ring.Counts) uint64 {
+	minimum := uint64(b.cfg.MinimumCalls)
+	return minimum - min(minimum, c.Calls())
 }
 
 // callsUntil returns for how many more calls, if all of them fail, a share of
@@ -176,19 +192,46 @@ func (b *Breaker) countLast(gen uint32, k ring.Kind, slow bool, after time.Durat
 // judge trips the breaker if a rule is met. After a failure or a slow call
 // only: a quick success never trips, and a slow one not by its share of failures.
 func (b *Breaker) judge(w word, c ring.Counts, k ring.Kind, run uint32, after time.Duration) {
-	var why Reason
-	switch {
-	case b.streakMet(run):
-		why = ReasonStreak
-	case c.Calls() >= uint64(b.cfg.MinimumCalls) && b.rateMet(c, k) != ReasonNone:
-		why = b.rateMet(c, k)
-	case b.cfg.ReadyToTrip != nil && b.cfg.ReadyToTrip(countsOf(c)):
-		why = ReasonReadyToTrip
-	default:
+	why := b.ruleMet(c, k, run)
+	if why == ReasonNone {
 		return
+	}
+	if c, old := b.aged(w, c); old {
+		if why = b.ruleMet(c, k, run); why == ReasonNone {
+			return
+		}
 	}
 	b.trip(w.generation(), why, countsOf(c), after)
 	b.tellAll()
+}
+
+// ruleMet returns the first rule that is met.
+func (b *Breaker) ruleMet(c ring.Counts, k ring.Kind, run uint32) Reason {
+	if b.streakMet(run) {
+		return ReasonStreak
+	}
+	if why := b.rateMet(c, k); why != ReasonNone && c.Calls() >= uint64(b.cfg.MinimumCalls) {
+		return why
+	}
+	if b.cfg.ReadyToTrip != nil && b.cfg.ReadyToTrip(countsOf(c)) {
+		return ReasonReadyToTrip
+	}
+	return ReasonNone
+}
+
+// aged reads the clock and reports whether the worker is late to move the
+// window, as after a stop of the whole process. Then it returns what the window
+// holds by now, which is less than c. No trip goes by what has left the window.
+func (b *Breaker) aged(w word, c ring.Counts) (ring.Counts, bool) {
+	if b.last != nil {
+		return c, false
+	}
+	number := b.bucketNumber(max(b.cfg.Clock.Now(), time.Duration(b.turned.Load())))
+	if b.ring.Edge().Behind(number) == 0 {
+		return c, false
+	}
+	b.onTimer() // whatever has become of the timer
+	return b.ring.SumAt(w.generation(), number), true
 }
 
 // rateMet returns the first rate that a window reaches with an outcome of kind
@@ -223,54 +266,84 @@ func (b *Breaker) turn(now time.Duration) uint64 {
 	return b.bucketNumber(time.Duration(b.turned.Load()))
 }
 
-// wake begins the window of a generation with its first outcome, and that of
-// a breaker that has been idle. [E1 publish] The word has shown the generation
-// to the caller: no epoch is younger than the word.
-func (b *Breaker) wake(e ring.Epoch, gen uint32) {
-	if b.ring.Wake(e, gen, b.turn(b.cfg.Clock.Now())) {
-		b.kick()
+// wake makes sure that the window of gen is awake, and that the worker knows.
+// The first outcome of a generation and of a breaker that has been idle calls
+// it, and so does the first of each cell, in case whoever woke it sleeps.
+// [E1 publish] The word is read after the edge: no edge is of a younger
+// generation than the word.
+func (b *Breaker) wake(gen uint32) {
+	for {
+		e := b.ring.Edge()
+		if b.load().generation() != gen {
+			return
+		}
+		if e.Awake(gen) || b.ring.Begin(e, gen, b.turn(b.cfg.Clock.Now())) {
+			break
+		}
 	}
+	b.kick()
+}
+
+// wakeFirst is wake for an outcome that is not counted yet. If the clock or its
+// timer panics, the outcome is a Failure, in the totals only.
+func (b *Breaker) wakeFirst(gen uint32) {
+	woken := false
+	defer func() {
+		if !woken {
+			b.ring.AddTotal(ring.Failure)
+		}
+	}()
+	b.wake(gen)
+	woken = true
 }
 
 // tickClosed moves the window on and returns when to do so next; never if the
 // window sleeps.
 func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
-	e := b.ring.Epoch()
-	if b.last != nil || !b.ring.Live(e, w.generation()) {
-		return never
-	}
+	gen := w.generation()
 	number := b.turn(now)
-	if !b.ring.At(e, number) {
-		if w.mode() != ForcedClosed && b.ring.InUse() > 1 && b.catchUp(w, e) {
-			return now
-		}
-		if b.ring.SumAt(e, number).Calls() == 0 {
-			b.ring.Sleep(e, number)
-			b.ring.Sweep(e)
+	moved := false
+	for b.last == nil {
+		e := b.ring.Edge()
+		behind := e.Behind(number)
+		switch {
+		case !e.Awake(gen):
 			return never
+		case behind > 0:
+			b.ring.Note(e, gen)
+			if w.mode() != ForcedClosed && b.ring.Stripes() > 1 && b.catchUp(w, e, behind) {
+				return now
+			}
+			b.ring.Turn(e, gen, b.ring.Steps(behind))
+			moved = true
+		case moved && b.ring.Sum(gen).Calls() == 0 && b.ring.Sleep(e, gen):
+			return never
+		default:
+			return b.madeAt + time.Duration(number+1)*b.bucket
 		}
-		b.ring.Advance(e, number)
 	}
-	b.ring.Sweep(b.ring.Epoch()) // also where a window has begun
-	return b.madeAt + time.Duration(number+1)*b.bucket
+	return never
 }
 
-// catchUp judges the window before it moves, if the bucket that ends holds a
-// bad call: the stripe that pushed the window over a rate may not have known.
-// Without a bad call in it, ageing alone would trip.
-func (b *Breaker) catchUp(w word, e ring.Epoch) bool {
-	ended := b.ring.SumBucket(e)
-	if ended[ring.Failure] == 0 && ended[ring.Slow] == 0 {
-		return false
-	}
+// catchUp judges the window at the end of a bucket in which there was a bad
+// call: the stripe that pushed the window over a rate may not have known.
+// Without a bad call in it, ageing alone would trip; and what has aged by now,
+// because the timer is late, trips nothing either. It goes by the rows that are
+// noted, so that what comes after them is judged with the next bucket.
+func (b *Breaker) catchUp(w word, e ring.Edge, behind uint64) bool {
+	then, ended := b.ring.Noted(e, w.generation(), 0)
+	now, _ := b.ring.Noted(e, w.generation(), behind)
 	k := ring.Success
-	if ended[ring.Failure] > 0 {
+	switch {
+	case ended[ring.Failure] > 0:
 		k = ring.Failure
-	}
-	c := b.ring.Sum(e)
-	why := b.rateMet(c, k)
-	if why == ReasonNone || c.Calls() < uint64(b.cfg.MinimumCalls) {
+	case ended[ring.Slow] == 0:
 		return false
 	}
-	return b.trip(w.generation(), why, countsOf(c), 0)
+	minimum := uint64(b.cfg.MinimumCalls)
+	why := b.rateMet(now, k)
+	if why == ReasonNone || b.rateMet(then, k) == ReasonNone || min(then.Calls(), now.Calls()) < minimum {
+		return false
+	}
+	return b.trip(w.generation(), why, countsOf(then), 0)
 }

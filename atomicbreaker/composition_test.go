@@ -22,7 +22,7 @@ func Example_retryAround() {
 
 	var err error
 	for range 5 {
-		if err = b.Do(context.Background(), call); err == nil || atomicbreaker.Rejected(err) {
+		if err = b.Do(context.Background(), call); err == nil || atomicbreaker.IsRejected(err) {
 			break
 		}
 		// Wait here, longer each time and not for the same time in every client.
@@ -124,7 +124,7 @@ func Example_concurrencyLimit() {
 			ticket.Cancel()
 			return errBusy
 		}
-		ticket.Done(nil)
+		ticket.Done(context.Background(), nil)
 		return nil
 	}
 	fmt.Println(outside())
@@ -222,7 +222,7 @@ func Example_write() {
 		switch {
 		case err == nil:
 			fmt.Println(i, "done")
-		case atomicbreaker.Rejected(err):
+		case atomicbreaker.IsRejected(err):
 			fmt.Println(i, "not sent, kept for later")
 		case errors.Is(err, errConflict):
 			fmt.Println(i, "rejected by the server")

@@ -205,8 +205,8 @@ type Recovery struct {
 	Quiet time.Duration
 
 	// ProbeTimeout is the silence after which the probes in flight are given
-	// up and the breaker reopens, and the deadline that [Breaker.Do] gives to
-	// a probe. Not above the cooldown, it also keeps a silent probe from
-	// being joined by a second. Default: 30 s.
+	// up and the breaker reopens; their functions and contexts are left alone.
+	// Not above the cooldown, it also keeps a silent probe from being joined
+	// by a second. Default: 30 s.
 	ProbeTimeout time.Duration
 }

@@ -97,8 +97,7 @@ func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool 
 
 // forget empties the window of a generation that goes on.
 func (b *Breaker) forget(gen uint32) {
-	b.ring.Forget()
-	b.ring.Sweep(b.ring.Epoch()) // at once: a stamp tells only eight windows of a generation apart
+	b.ring.Forget(gen, func() bool { return b.load().generation() == gen })
 	if b.last != nil {
 		b.last.Forget()
 	}

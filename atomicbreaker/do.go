@@ -3,18 +3,17 @@ package atomicbreaker
 import (
 	"context"
 
-	"github.com/atomicbreaker/breaker/clock"
 	"github.com/atomicbreaker/breaker/ring"
 )
 
 // Do calls f if the breaker admits it, and settles the outcome: by f's error
-// as [Ticket.DoneContext] does, and as a Failure if f panics or ends its
-// goroutine; the panic goes on. A refusal is returned as a [*RejectedError],
-// and a context that is done already as its error; f is then not called.
+// as [Ticket.Done] does, and as a Failure if f panics or ends its goroutine;
+// the panic goes on. A refusal is returned as a [*RejectedError], and a
+// context that is done already as its error; f is then not called.
 //
-// f gets ctx itself. A probe gets one derived from it that ends at the probe's
-// deadline, Recovery.ProbeTimeout from now, so that a call to a dependency
-// that hangs comes back.
+// f gets ctx itself in every state, a probe too: the breaker adds no deadline
+// and cancels nothing, so what f returns stays usable. A probe that hangs
+// keeps its place until it is given up, see [Recovery].
 func (b *Breaker) Do(ctx context.Context, f func(ctx context.Context) error) (err error) {
 	if b == nil || ctx == nil || f == nil {
 		b.cannotDo()
@@ -69,6 +68,42 @@ func Do[T any](ctx context.Context, b *Breaker, f func(ctx context.Context) (T, 
 	return v, err
 }
 
+// DoWith is [Do] for a call whose result may be a failure without an error,
+// such as an HTTP status: judge decides, in place of Config.Classify, what the
+// value and the error that f returned say about health. It is asked for every
+// call that returned, but not where the error says nothing about the
+// dependency, as in [Ticket.Done]: an error after ctx was cancelled, and
+// another breaker's refusal, are Ignored.
+//
+// If f or judge panics or ends its goroutine, the call is a Failure and the
+// panic goes on. So it is with an answer of judge that is no [Outcome], on
+// which DoWith panics. judge may run concurrently. DoWith returns what f
+// returned, whatever judge makes of it.
+func DoWith[T any](ctx context.Context, b *Breaker, judge func(T, error) Outcome, f func(ctx context.Context) (T, error)) (v T, err error) {
+	if b == nil || ctx == nil || judge == nil || f == nil {
+		b.cannotDo()
+	}
+	if err := ctx.Err(); err != nil {
+		return v, err
+	}
+	t, err := b.Acquire()
+	if err != nil {
+		return v, err
+	}
+	if t.claim.has(claimProbe) {
+		defer traceProbe(ctx)()
+	}
+	outcome := Failure
+	defer func() { t.settle(outcome, 0) }()
+	v, err = f(ctx)
+	if err != nil && saysNothing(ctx, err) {
+		outcome = Ignored
+	} else {
+		outcome = judge(v, err)
+	}
+	return v, err
+}
+
 func (b *Breaker) cannotDo() {
 	b.mustBeMade()
 	panic("atomicbreaker: Do with a nil context or function")
@@ -95,12 +130,8 @@ func (b *Breaker) doTicket(ctx context.Context, f func(ctx context.Context) erro
 	if err != nil {
 		return err
 	}
-	inner := ctx
 	if t.claim.has(claimProbe) {
-		var cancel func()
-		inner, cancel = b.probeContext(ctx)
-		defer cancel()
-		defer traceProbe(inner)()
+		defer traceProbe(ctx)()
 	}
 	returned := false
 	defer func() {
@@ -108,7 +139,7 @@ func (b *Breaker) doTicket(ctx context.Context, f func(ctx context.Context) erro
 			t.settle(Failure, 0)
 		}
 	}()
-	err = f(inner)
+	err = f(ctx)
 	returned = true
 	if err == nil {
 		t.settle(Success, 0)
@@ -116,20 +147,4 @@ func (b *Breaker) doTicket(ctx context.Context, f func(ctx context.Context) erro
 		t.settleError(ctx, err)
 	}
 	return err
-}
-
-// probeContext derives a context that ends at a probe's deadline. On a clock
-// that is not real time it cannot tell its deadline in advance: it is
-// cancelled then, with context.DeadlineExceeded as its cause.
-func (b *Breaker) probeContext(ctx context.Context) (context.Context, func()) {
-	timeout := b.cfg.Recovery.ProbeTimeout
-	if clock.Real(b.cfg.Clock) {
-		return context.WithTimeout(ctx, timeout)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := b.cfg.Clock.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
-	return ctx, func() {
-		timer.Stop()
-		cancel(context.Canceled)
-	}
 }

@@ -22,7 +22,7 @@ func ExampleBreaker_Do() {
 		err := b.Do(context.Background(), func(ctx context.Context) error {
 			return errDown // the call to the dependency
 		})
-		fmt.Println(err, atomicbreaker.Rejected(err))
+		fmt.Println(err, atomicbreaker.IsRejected(err))
 	}
 	// Output:
 	// connection refused false
@@ -41,6 +41,23 @@ func ExampleDo() {
 	// Output: 42 <nil>
 }
 
+func ExampleDoWith() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{ConsecutiveFailures: 1})
+
+	// A status that tells of an overloaded server is a failure, though no error.
+	judge := func(status int, err error) atomicbreaker.Outcome {
+		if err != nil || status >= 500 {
+			return atomicbreaker.Failure
+		}
+		return atomicbreaker.Success
+	}
+	status, err := atomicbreaker.DoWith(context.Background(), b, judge, func(ctx context.Context) (int, error) {
+		return 503, nil // what the server answered
+	})
+	fmt.Println(status, err, b.State())
+	// Output: 503 <nil> open
+}
+
 func ExampleBreaker_Acquire() {
 	b := atomicbreaker.MustNew(atomicbreaker.Config{ConsecutiveFailures: 1})
 
@@ -52,7 +69,7 @@ func ExampleBreaker_Acquire() {
 	defer ticket.Cancel() // does nothing once the ticket is settled
 
 	err = errDown // what the call came to
-	ticket.Done(err)
+	ticket.Done(context.Background(), err)
 	fmt.Println(b.State())
 	// Output: open
 }
@@ -73,7 +90,7 @@ func ExampleBreaker_Ready() {
 			continue // somebody was faster
 		}
 		fmt.Println("calling", b.Name())
-		ticket.Done(nil)
+		ticket.Done(context.Background(), nil)
 		break
 	}
 	// Output: calling b

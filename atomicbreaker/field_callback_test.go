@@ -1,6 +1,7 @@
 package atomicbreaker_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -29,7 +30,7 @@ func TestFieldListenerMayAsk(t *testing.T) {
 		p = examine(t, c)
 		p.trip()
 		p.at(5)
-		p.acquire().Done(nil)
+		p.acquire().Done(context.Background(), nil)
 		p.trip()
 		p.at(10)
 		p.acquire() // is given up

@@ -110,7 +110,7 @@ func TestFieldDeadlineIsNoCancellation(t *testing.T) {
 				t.Error("a call whose deadline had passed was made")
 				return nil
 			})
-			if !errors.Is(err, context.DeadlineExceeded) || ab.Rejected(err) {
+			if !errors.Is(err, context.DeadlineExceeded) || ab.IsRejected(err) {
 				t.Errorf("Do returned %v, want the context's error", err)
 			}
 		}
@@ -143,7 +143,7 @@ func TestFieldCancelledProbeHandsItsPlaceOn(t *testing.T) {
 	probe := p.acquire()
 	p.at(5.2)
 	cancel()
-	probe.DoneContext(ctx, errors.New("connection closed"))
+	probe.Done(ctx, errors.New("connection closed"))
 	p.is(ab.StateHalfOpen)
 	p.places(0, 1)
 	p.acquire()
@@ -168,8 +168,8 @@ func TestFieldClassifyIsNeverAskedForNil(t *testing.T) {
 		if err := p.Do(t.Context(), succeed); err != nil {
 			t.Fatal(err)
 		}
-		p.acquire().Done(nil)
-		p.acquire().DoneContext(t.Context(), nil)
+		p.acquire().Done(context.Background(), nil)
+		p.acquire().Done(t.Context(), nil)
 	}
 	p.books(settled{succeeded: 30})
 }
@@ -259,7 +259,7 @@ func TestFieldClassifyGetsTheErrorItself(t *testing.T) {
 	p := examine(t, c)
 	for _, err := range errs {
 		for range 3 {
-			p.acquire().Done(err)
+			p.acquire().Done(context.Background(), err)
 			if got != err {
 				t.Errorf("Classify got %v, want %v itself", got, err)
 			}

@@ -96,7 +96,7 @@ func TestFieldGroupUnderEverythingAtOnce(t *testing.T) {
 				g.Get(key).Trip()
 			default:
 				b := g.Get(key)
-				if err := b.Do(t.Context(), succeed); err != nil && !ab.Rejected(err) {
+				if err := b.Do(t.Context(), succeed); err != nil && !ab.IsRejected(err) {
 					t.Error(err)
 				}
 			}

@@ -20,7 +20,7 @@ func TestFieldIgnoredProbeGivesItsPlaceBack(t *testing.T) {
 	for name, end := range map[string]func(*ab.Ticket) bool{
 		"ignored":   func(b *ab.Ticket) bool { return b.Report(ab.Ignored) },
 		"cancelled": func(b *ab.Ticket) bool { return b.Cancel() },
-		"abandoned": func(b *ab.Ticket) bool { return b.DoneContext(cancelled, context.Canceled) },
+		"abandoned": func(b *ab.Ticket) bool { return b.Done(cancelled, context.Canceled) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := streakConfig()
@@ -199,12 +199,12 @@ func TestFieldUnclassifiedProbeLeavesTheNextOneToProbe(t *testing.T) {
 	p := examine(t, c)
 	p.trip()
 	p.at(5)
-	p.acquire().Done(odd)
+	p.acquire().Done(context.Background(), odd)
 	p.is(ab.StateHalfOpen)
-	p.acquire().Done(odd)
+	p.acquire().Done(context.Background(), odd)
 	p.at(10)
 	p.is(ab.StateHalfOpen)
-	p.acquire().Done(nil)
+	p.acquire().Done(context.Background(), nil)
 	p.is(ab.StateClosed)
 }
 

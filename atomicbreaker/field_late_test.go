@@ -1,6 +1,7 @@
 package atomicbreaker_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 // Field: S023, sony/gobreaker#122 (2026-08-06).
 func TestFieldLateOutcomeShowsOnlyInItsCounter(t *testing.T) {
 	for name, settle := range map[string]func(*ab.Ticket) bool{
-		"success":   func(late *ab.Ticket) bool { return late.Done(nil) },
+		"success":   func(late *ab.Ticket) bool { return late.Done(context.Background(), nil) },
 		"failure":   func(late *ab.Ticket) bool { return late.ReportAfter(ab.Failure, time.Hour) },
 		"ignored":   func(late *ab.Ticket) bool { return late.Report(ab.Ignored) },
 		"cancelled": (*ab.Ticket).Cancel,

@@ -173,7 +173,7 @@ func TestFieldRefusalTellsARetryLoopToStop(t *testing.T) {
 	attempts := 0
 	for attempts < 10 {
 		attempts++
-		if _, err := p.Acquire(); ab.Rejected(err) {
+		if _, err := p.Acquire(); ab.IsRejected(err) {
 			break
 		}
 	}

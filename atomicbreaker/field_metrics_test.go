@@ -172,7 +172,7 @@ func TestFieldBooksBalance(t *testing.T) {
 	cancel()
 	var admitted, refused atomic.Uint64
 	note := func(err error) {
-		if ab.Rejected(err) {
+		if ab.IsRejected(err) {
 			refused.Add(1)
 		} else {
 			admitted.Add(1)

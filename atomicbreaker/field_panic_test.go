@@ -41,9 +41,8 @@ func TestFieldPanicInTheUsersRule(t *testing.T) {
 	p.story("open(ready-to-trip)")
 
 	for name, settle := range map[string]func(p *patient){
-		"Done":        func(p *patient) { p.acquire().Done(bad) },
-		"DoneContext": func(p *patient) { p.acquire().DoneContext(t.Context(), bad) },
-		"Do":          func(p *patient) { p.Do(t.Context(), func(context.Context) error { return bad }) },
+		"Done": func(p *patient) { p.acquire().Done(context.Background(), bad) },
+		"Do":   func(p *patient) { p.Do(t.Context(), func(context.Context) error { return bad }) },
 	} {
 		c := streakConfig()
 		c.Classify = func(error) ab.Outcome { trouble(); return ab.Failure }
@@ -78,8 +77,8 @@ func (m *moody) Now() time.Duration {
 	return m.Manual.Now()
 }
 
-// A clock that panics costs the call that reads it, and at most a probe's
-// place until the probe would have been given up.
+// A clock that panics costs the call that reads it, which is a Failure in the
+// totals. A probe's place comes back.
 //
 // Field: S135, 1mb-dev/autobreaker commits 06d01c4, 282a003 (2026-01-23).
 func TestFieldPanicInTheClock(t *testing.T) {
@@ -102,11 +101,14 @@ func TestFieldPanicInTheClock(t *testing.T) {
 	p.places(0, 1)
 	probe := p.acquire()
 	faulty(func() { probe.Report(ab.Success) })
-	p.at(7)
-	p.is(ab.StateOpen)
-	p.at(12)
+	p.places(0, 1)
+	probe = p.acquire()
+	faulty(func() { probe.Cancel() })
+	p.places(0, 1)
+	p.is(ab.StateHalfOpen)
 	p.call(ab.Success)
 	p.is(ab.StateClosed)
+	p.books(settled{succeeded: 1, failed: 6})
 }
 
 // A panic in one listener does not keep the others from being told, nor the

@@ -171,7 +171,7 @@ func TestFieldSecondReportOfATicketDoesNothing(t *testing.T) {
 			t.Errorf("report %d returned %v", i+1, first)
 		}
 	}
-	if probe.Cancel() || probe.Done(nil) || probe.DoneContext(t.Context(), nil) || probe.ReportAfter(ab.Failure, 1) {
+	if probe.Cancel() || probe.Done(t.Context(), nil) || probe.Done(t.Context(), errors.New("late")) || probe.ReportAfter(ab.Failure, 1) {
 		t.Error("a settled ticket was settled again")
 	}
 	p.books(settled{succeeded: 1, failed: 3})

@@ -132,7 +132,7 @@ func (p *patient) refused(kind error) {
 			p.t.Fatalf("at %v: refused with %q, want %q", p.clock.Now(), err, kind)
 		}
 	}
-	if !ab.Rejected(err) {
+	if !ab.IsRejected(err) {
 		p.t.Fatalf("%v is not recognised as a refusal", err)
 	}
 }

@@ -59,11 +59,24 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
 		}
 		if w.inFlight() == 0 || next.inFlight() >= next.window() && now-b.silentSince() >= b.cfg.Recovery.Quiet {
-			b.kick() // in the second case the silence may have made a place already
+			b.kickFor(w.generation()) // in the second case the silence may have made a place already
 		}
 		return Ticket{breaker: b, claim: claimOfProbe(w, ticketCut), start: now}, nil
 	}
 	return b.Acquire()
+}
+
+// kickFor is kick for a probe whose ticket nobody has yet: if the clock's timer
+// panics, nobody will.
+func (b *Breaker) kickFor(gen uint32) {
+	kicked := false
+	defer func() {
+		if !kicked {
+			b.freePlace(gen)
+		}
+	}()
+	b.kick()
+	kicked = true
 }
 
 // refuseProbe is for a window that is full. It is acquireProbe's, apart because
@@ -84,16 +97,16 @@ func (b *Breaker) refuseProbe(w word) (Ticket, error) {
 func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	gen := t.claim.generation()
 	defer b.tellAll()
-	now := b.cfg.Clock.Now()
+	now, over := b.arrived(gen)
 	latency := max(now-t.start, 0) // a clock that steps back counts as one that stands
 	slow := latency >= b.slowAt
-	if b.giveUp(now) || b.load().generation() != gen {
+	if over || b.load().generation() != gen {
 		b.ring.Count(countLate)
 		return
 	}
 	var does effect
 	for {
-		old := b.evidence.Load() // [E4 observe] before the word, like the epoch
+		old := b.evidence.Load() // [E4 observe] before the word, like a cell
 		w := b.load()
 		if w.generation() != gen {
 			b.ring.Count(countLate)
@@ -113,6 +126,40 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 		b.noteSuccess(l, gen)
 	}
 	b.tellProbe(Probe{Name: b.cfg.Name, Generation: gen, Outcome: Outcome(k), Slow: slow, Latency: latency})
+}
+
+// arrived reads the clock for a probe that is being settled, and gives up the
+// probes if they were silent for too long. If the clock or Config.Rand panics,
+// the probe is a Failure without a verdict.
+func (b *Breaker) arrived(gen uint32) (now time.Duration, over bool) {
+	read := false
+	defer func() {
+		switch {
+		case read:
+		case b.freePlace(gen):
+			b.ring.AddTotal(ring.Failure)
+		default:
+			b.ring.Count(countLate)
+		}
+	}()
+	now = b.cfg.Clock.Now()
+	over = b.giveUp(now)
+	read = true
+	return now, over
+}
+
+// freePlace gives back a probe's place without a verdict. It fails if the
+// probe's generation is over.
+func (b *Breaker) freePlace(gen uint32) bool {
+	for {
+		w := b.load()
+		if w.generation() != gen {
+			return false
+		}
+		if b.swap(w, w.release(w.window())) {
+			return true
+		}
+	}
 }
 
 // judgeProbe returns the evidence after an outcome and what it does.
@@ -167,26 +214,30 @@ func (b *Breaker) episode(gen uint32) Counts {
 	return Counts{Calls: value(&b.calls), Failures: value(&b.failures), Slow: value(&b.slow)}
 }
 
-// take does to the word what a verdict says.
+// take does to the word what a verdict says. If the clock or Config.Rand
+// panics, only the place comes back.
 func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
-	for {
+	taken := false
+	defer func() {
+		if !taken {
+			b.freePlace(gen)
+		}
+	}()
+	for !taken {
 		w := b.load()
 		if w.generation() != gen {
+			taken = true
 			return
 		}
 		next, stays := does.apply(w)
 		switch {
 		case stays:
-			if b.swap(w, next) {
-				return
-			}
+			taken = b.swap(w, next)
 		case does.verdict == reopen:
 			b.trip(gen, ReasonProbeFailed, b.episode(gen), after)
-			return
+			taken = true
 		default: // enough successes; or so much in flight is health
-			if b.close(w) {
-				return
-			}
+			taken = b.close(w)
 		}
 	}
 }
@@ -208,17 +259,10 @@ func (b *Breaker) close(w word) bool {
 // returnProbe gives a probe's place back without a verdict.
 func (b *Breaker) returnProbe(t *Ticket, counter int) {
 	defer b.tellAll()
-	now := b.cfg.Clock.Now()
-	b.giveUp(now)
-	for {
-		w := b.load()
-		if w.generation() != t.claim.generation() {
-			b.ring.Count(countLate)
-			return
-		}
-		if b.swap(w, w.release(w.window())) {
-			break
-		}
+	now, _ := b.arrived(t.claim.generation())
+	if !b.freePlace(t.claim.generation()) {
+		b.ring.Count(countLate)
+		return
 	}
 	raise(&b.heard, int64(now)) // no evidence of health, but none of a hung probe either
 	b.ring.Count(counter)

@@ -33,11 +33,7 @@ func (b *Breaker) rest() rest {
 			r.stamp = uint64(h)
 		}
 	default:
-		e := b.ring.Epoch()
-		if !b.ring.Belongs(e, w.generation()) {
-			break
-		}
-		if number, ok := b.ring.Newest(e, b.bucketNumber(now)); ok {
+		if number, ok := b.ring.Newest(w.generation(), b.bucketNumber(now)); ok {
 			last = max(last, b.madeAt+time.Duration(number+1)*b.bucket) // the bucket's end
 		}
 	}

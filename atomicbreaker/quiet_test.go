@@ -27,7 +27,7 @@ func TestOnlyProbesTransitionsAndWakingReadTheClock(t *testing.T) {
 		clk.reads.Store(0)
 		return b, clk
 	}
-	awake := func(b *Breaker, _ *counting) { ticket, _ := b.Acquire(); ticket.Done(nil) }
+	awake := func(b *Breaker, _ *counting) { ticket, _ := b.Acquire(); ticket.Done(context.Background(), nil) }
 	asleep := func(*Breaker, *counting) {}
 	open := func(b *Breaker, _ *counting) { b.Trip() }
 	half := func(b *Breaker, clk *counting) { b.Trip(); clk.Advance(0); clk.Advance(500 * time.Millisecond) }
@@ -44,16 +44,16 @@ func TestOnlyProbesTransitionsAndWakingReadTheClock(t *testing.T) {
 		return func(b *Breaker) { ticket, _ := b.Acquire(); settle(&ticket) }
 	}
 	acquire := both(func(*Ticket) {})
-	succeed := both(func(x *Ticket) { x.Done(nil) })
+	succeed := both(func(x *Ticket) { x.Done(context.Background(), nil) })
 	fail := both(func(x *Ticket) { x.Report(Failure) })
-	failWithin := both(func(x *Ticket) { x.DoneContext(context.Background(), errFailed) })
+	failWithin := both(func(x *Ticket) { x.Done(context.Background(), errFailed) })
 	ignore := both(func(x *Ticket) { x.Report(Ignored) })
 	cancel := both(func(x *Ticket) { x.Cancel() })
 	do := func(b *Breaker) { _ = b.Do(context.Background(), func(context.Context) error { return errFailed }) }
 	ready := func(b *Breaker) { b.Ready(); b.State(); b.Name() }
 	late := func(b *Breaker) { // of a ticket from before
 		ticket := Ticket{breaker: b, claim: claim(b.load().generation()-1) << generationShift}
-		ticket.Done(nil)
+		ticket.Done(context.Background(), nil)
 		ticket = Ticket{breaker: b, claim: ticket.claim}
 		ticket.Report(Failure)
 		ticket = Ticket{breaker: b, claim: ticket.claim}
@@ -103,8 +103,7 @@ func TestOnlyProbesTransitionsAndWakingReadTheClock(t *testing.T) {
 				for range 1000 {
 					x.do(b)
 					if b.State() == StateClosed {
-						b.streak.end(b.load().generation())
-						b.ring.Forget()
+						b.forget(b.load().generation())
 					}
 				}
 				require.LessOrEqual(t, clk.reads.Load(), int64(1), "beyond a transition")
@@ -125,18 +124,17 @@ func TestNoEntryPointAllocates(t *testing.T) {
 		"Name":             func(b *Breaker) { b.Name() },
 		"RetryAfter":       func(b *Breaker) { b.RetryAfter() },
 		"Acquire, dropped": func(b *Breaker) { _, _ = b.Acquire() },
-		"Done(nil)":        func(b *Breaker) { ticket, _ := b.Acquire(); ticket.Done(nil) },
-		"Done(error)":      func(b *Breaker) { ticket, _ := b.Acquire(); ticket.Done(errFailed) },
-		"DoneContext":      func(b *Breaker) { ticket, _ := b.Acquire(); ticket.DoneContext(ctx, errFailed) },
+		"Done(nil)":        func(b *Breaker) { ticket, _ := b.Acquire(); ticket.Done(context.Background(), nil) },
+		"Done(error)":      func(b *Breaker) { ticket, _ := b.Acquire(); ticket.Done(context.Background(), errFailed) },
 		"Report(Success)":  func(b *Breaker) { ticket, _ := b.Acquire(); ticket.Report(Success) },
 		"Report(Failure)":  func(b *Breaker) { ticket, _ := b.Acquire(); ticket.Report(Failure) },
 		"Report(Ignored)":  func(b *Breaker) { ticket, _ := b.Acquire(); ticket.Report(Ignored) },
 		"ReportAfter":      func(b *Breaker) { ticket, _ := b.Acquire(); ticket.ReportAfter(Failure, time.Second) },
 		"Cancel":           func(b *Breaker) { ticket, _ := b.Acquire(); ticket.Cancel() },
-		"twice":            func(b *Breaker) { ticket, _ := b.Acquire(); ticket.Cancel(); ticket.Done(nil) },
+		"twice":            func(b *Breaker) { ticket, _ := b.Acquire(); ticket.Cancel(); ticket.Done(context.Background(), nil) },
 		"rejected": func(b *Breaker) {
 			if _, err := b.Acquire(); err != nil {
-				Rejected(err)
+				IsRejected(err)
 				err.(*RejectedError).RetryAfter()
 			}
 		},

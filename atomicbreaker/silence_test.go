@@ -1,6 +1,7 @@
 package atomicbreaker_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ func TestSilenceMakesAPlaceBetweenQuietTicks(t *testing.T) {
 	b.Trip()
 	c.Advance(800 * time.Millisecond) // half-open for 0.3 s
 	ticket, _ := b.Acquire()
-	ticket.Done(nil)
+	ticket.Done(context.Background(), nil)
 	for range 3 {
 		if _, err := b.Acquire(); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package atomicbreaker_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ func slowly(c *clock.Manual, b *atomicbreaker.Breaker, n int) {
 	for range n {
 		ticket, _ := b.Acquire()
 		c.Advance(10 * time.Millisecond)
-		ticket.Done(nil)
+		ticket.Done(context.Background(), nil)
 	}
 }
 

@@ -185,12 +185,8 @@ func (b *Breaker) rolling(w word, now time.Duration) Counts {
 		}
 		return Counts{}
 	}
-	e := b.ring.Epoch()
-	if !b.ring.Belongs(e, w.generation()) {
-		return Counts{}
-	}
 	now = max(now, time.Duration(b.turned.Load()))
-	return countsOf(b.ring.SumAt(e, b.bucketNumber(now)))
+	return countsOf(b.ring.SumAt(w.generation(), b.bucketNumber(now)))
 }
 
 // shown is what a transition out of w tells: the window, or the probes.

@@ -164,8 +164,8 @@ func texts[T texter](t *testing.T, kind string, names ...string) {
 func TestTotalsAreOf64Bits(t *testing.T) {
 	b, _ := made(t, Config{ConsecutiveFailures: Off})
 	s := b.ring.Pick()
-	for i := range s { // totals and plain counters; the cells begin later
-		if i < 3 || i >= 5 && i < 5+counters {
+	for i := range 8 + counters { // totals and plain counters
+		if i >= 3 && i < 6 || i >= 8 {
 			s[i].Store(math.MaxUint32)
 		}
 	}
@@ -206,7 +206,7 @@ func TestRefusalIsPrebuiltAndTellsAllByMethod(t *testing.T) {
 			for _, kind := range x.not {
 				require.NotErrorIs(t, wrapped, kind)
 			}
-			require.True(t, Rejected(wrapped))
+			require.True(t, IsRejected(wrapped))
 			require.Equal(t, name, x.err.Name())
 			want := "atomicbreaker: " + x.text
 			if name != "" {
@@ -225,7 +225,7 @@ func TestRefusalIsPrebuiltAndTellsAllByMethod(t *testing.T) {
 		require.Equal(t, 300*time.Millisecond, open.RetryAfter())
 	}
 	for _, err := range []error{nil, errFailed, ErrOpen, ErrProbeLimit, ErrForced, errors.Join(errFailed, ErrOpen)} {
-		require.False(t, Rejected(err), "%v is nobody's refusal", err)
+		require.False(t, IsRejected(err), "%v is nobody's refusal", err)
 	}
 	for _, err := range []error{ErrOpen, ErrProbeLimit, ErrForced} {
 		require.NotContains(t, err.Error(), "\n")

@@ -8,20 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// settleOn does what settling does, on a stripe that the test chooses. Cells
-// can be hit in the first bucket alone, whose stamp is that of a new cell.
+// settleOn does what settling does, on a stripe that the test chooses.
 func settleOn(t *testing.T, b *Breaker, s ring.Stripe, o Outcome) {
 	t.Helper()
-	e := b.ring.Epoch()
-	cell, n, ok := b.ring.Peek(s, e, ring.Kind(o))
-	require.True(t, ok && ring.Hit(cell, n))
+	n := s.Peek(ring.Kind(o))
+	require.True(t, ring.Live(n, 0) && s.Hit(ring.Kind(o), n) || s.Take(ring.Kind(o), n, 0))
 	if o == Success {
 		b.endStreak(s, 0)
 		return
 	}
 	run := b.noteBad(s, 0, ring.Failure)
-	if wanted := b.wanted(run, false); wanted || b.ring.Held(s, e) >= b.ring.Due(s, e) {
-		b.judge(b.load(), b.windowOf(s, e, wanted), ring.Failure, run, 0)
+	if c, look := b.windowOf(s, 0, b.streakMet(run)); look {
+		b.judge(b.load(), c, ring.Failure, run, 0)
 	}
 }
 
@@ -31,7 +29,7 @@ func settleOn(t *testing.T, b *Breaker, s ring.Stripe, o Outcome) {
 func TestTripIsAtMostOneBucketLateOnManyStripes(t *testing.T) {
 	var last Transition
 	b, manual := made(t, Config{ConsecutiveFailures: Off, OnTransition: func(tr Transition) { last = tr }})
-	b.wake(b.ring.Epoch(), 0)
+	b.wake(0)
 	stripes := stripesOf(t, b, 2)
 	for range 4 {
 		settleOn(t, b, stripes[0], Failure)
@@ -53,7 +51,7 @@ func TestTripIsAtMostOneBucketLateOnManyStripes(t *testing.T) {
 func TestStripeThatReachesTheRateReadsTheOthers(t *testing.T) {
 	for n := 1; n < 10; n++ { // failures on one stripe, the rest of ten calls on the other
 		b, _ := made(t, Config{ConsecutiveFailures: Off, FailureRate: float64(n) / 10})
-		b.wake(b.ring.Epoch(), 0)
+		b.wake(0)
 		stripes := stripesOf(t, b, 2)
 		for range 10 - n {
 			settleOn(t, b, stripes[1], Success)

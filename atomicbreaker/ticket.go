@@ -11,7 +11,7 @@ import (
 )
 
 // Ticket is leave to make one call, from [Breaker.Acquire]. It is settled
-// once: the first Done, DoneContext, Report, ReportAfter or Cancel, from any
+// once: the first Done, Report, ReportAfter or Cancel, from any
 // goroutine, settles it and returns true; every other one does nothing and
 // returns false. The zero Ticket counts as settled. A Ticket must not be
 // copied; pass a pointer.
@@ -84,23 +84,33 @@ func (t *Ticket) ReportAfter(o Outcome, after time.Duration) bool {
 	return true
 }
 
-// Done settles the ticket by the error of the call: nil is Success, another
-// breaker's refusal is Ignored, and Config.Classify decides the rest, by
-// default as Failure. A ticket knows no context; see [Ticket.DoneContext].
-// If Classify panics, the ticket is settled as a Failure and the panic goes on.
-func (t *Ticket) Done(err error) bool {
-	if b := t.breaker; err == nil && b != nil && !t.claim.has(claimFlags) {
-		e, gen := b.ring.Epoch(), t.claim.generation() // [E1 observe]
-		if b.load().generation() == gen && b.ring.Live(e, gen) {
-			s := b.ring.Pick()
-			cell, n, ok := b.ring.Peek(s, e, ring.Success)
+// Done settles the ticket by the error of the call, which was made under ctx,
+// the caller's own context:
+//
+//   - nil is Success, whatever became of the context;
+//   - an error is Ignored if ctx was cancelled: the caller has left. A context
+//     whose deadline passed was not cancelled;
+//   - an error for which [IsRejected] is true, another breaker's refusal, is
+//     Ignored;
+//   - Config.Classify decides the rest, by default as Failure.
+//
+// If Classify or a method of err or ctx panics or ends the goroutine, the
+// ticket is settled as a Failure and the panic goes on. So it is with an error
+// and a nil ctx, on which Done panics; with a nil error ctx is not looked at.
+// Who has no context uses [Ticket.Report].
+func (t *Ticket) Done(ctx context.Context, err error) bool {
+	if err != nil {
+		return t.doneFailed(ctx, err)
+	}
+	if b := t.breaker; b != nil && !t.claim.has(claimFlags) {
+		s, gen := b.ring.Pick(), t.claim.generation()
+		n := s.Peek(ring.Success) // [E1 observe]
+		if b.load().generation() == gen && ring.Live(n, gen) {
 			if t.settled.Swap(1) != 0 {
 				return false
 			}
-			if !ok {
-				b.countClosed(gen, ring.Success, false, 0)
-			} else if !ring.Hit(cell, n) {
-				b.ring.Missed(s, e, ring.Success)
+			if !s.Hit(ring.Success, n) {
+				b.ring.Missed(s, ring.Success, n)
 				b.countClosed(gen, ring.Success, false, 0)
 			} else if s.Failing() || b.streak.v.Load()&streakLength != 0 {
 				b.endStreak(s, gen)
@@ -111,26 +121,16 @@ func (t *Ticket) Done(err error) bool {
 	if !t.first() {
 		return false
 	}
-	if err == nil {
-		t.settle(Success, 0)
-	} else {
-		t.settleFailed(err)
-	}
+	t.settle(Success, 0)
 	return true
 }
 
-// DoneContext is Done for a call made under ctx, the caller's own context:
-// an error from a call whose context was cancelled is Ignored, whatever the
-// error says. A context whose deadline passed is no cancellation.
-func (t *Ticket) DoneContext(ctx context.Context, err error) bool {
+// doneFailed is Done for an error.
+func (t *Ticket) doneFailed(ctx context.Context, err error) bool {
 	if !t.first() {
 		return false
 	}
-	if err == nil {
-		t.settle(Success, 0)
-	} else {
-		t.settleError(ctx, err)
-	}
+	t.settleError(ctx, err)
 	return true
 }
 
@@ -147,34 +147,32 @@ func (t *Ticket) Cancel() bool {
 // first reports whether this call is the one that settles the ticket.
 func (t *Ticket) first() bool { return t.breaker != nil && t.settled.Swap(1) == 0 }
 
-// settleError settles by the error of a call under ctx.
+// settleError settles by the error of a call under ctx. Both may have methods
+// that panic: until they and Classify have answered, the outcome is Failure.
 func (t *Ticket) settleError(ctx context.Context, err error) {
-	if cancelled(ctx) {
-		t.settleSlow(Ignored, 0)
-		return
-	}
-	t.settleFailed(err)
-}
-
-// settleFailed settles by an error.
-func (t *Ticket) settleFailed(err error) {
-	switch classify := t.breaker.cfg.Classify; {
-	case Rejected(err):
-		t.settleSlow(Ignored, 0)
-	case classify != nil:
-		t.settleBy(classify, err)
-	case t.claim.has(claimFlags):
-		t.settleSlow(Failure, 0)
-	default:
-		t.breaker.countClosed(t.claim.generation(), ring.Failure, false, 0)
-	}
-}
-
-// settleBy settles even if classify panics.
-func (t *Ticket) settleBy(classify func(error) Outcome, err error) {
 	outcome := Failure
 	defer func() { t.settle(outcome, 0) }()
-	outcome = classify(err)
+	outcome = t.breaker.outcomeOf(ctx, err)
+}
+
+// outcomeOf is what an error says about health.
+func (b *Breaker) outcomeOf(ctx context.Context, err error) Outcome {
+	switch {
+	case saysNothing(ctx, err):
+		return Ignored
+	case b.cfg.Classify != nil:
+		return b.cfg.Classify(err)
+	}
+	return Failure
+}
+
+// saysNothing reports whether an error says nothing about the dependency: the
+// caller has left, or another breaker let nobody ask.
+func saysNothing(ctx context.Context, err error) bool {
+	if ctx == nil {
+		panic("atomicbreaker: Done with a nil context: pass the caller's context, or settle with Report")
+	}
+	return cancelled(ctx) || IsRejected(err)
 }
 
 // cancelled reports whether the caller has left. A deadline is not leaving:
@@ -208,12 +206,26 @@ func (t *Ticket) settleSlow(o Outcome, after time.Duration) {
 		b.settleProbe(t, kind, after)
 		return
 	}
-	slow := t.claim.has(claimTimed) && b.cfg.Clock.Now()-t.start >= b.slowAt
+	slow := t.claim.has(claimTimed) && t.isSlow()
 	if t.claim.has(claimShadow) {
 		b.countTotal(kind, slow)
 		return
 	}
 	b.countClosed(t.claim.generation(), kind, slow, after)
+}
+
+// isSlow reads the clock for a call that is not a probe. If the clock panics,
+// the call is a Failure, in the totals only.
+func (t *Ticket) isSlow() bool {
+	read := false
+	defer func() {
+		if !read {
+			t.breaker.ring.AddTotal(ring.Failure)
+		}
+	}()
+	now := t.breaker.cfg.Clock.Now()
+	read = true
+	return now-t.start >= t.breaker.slowAt
 }
 
 // giveBack settles a ticket that says nothing about health.

@@ -24,7 +24,7 @@ func inside(b *Breaker) string {
 
 // hidden is what a breaker goes by, read without asking it.
 func hidden(b *Breaker) string {
-	e := b.ring.Epoch()
+	e := b.ring.Edge()
 	return fmt.Sprintf("word %x evidence %x full %x asked %x heard %d fastest %x calls %x %x %x\n"+
 		"since %d tripped %d opened %d cool from %d cool %x wait %x streak %x epoch %x kicks %d turned %d counted %v",
 		b.word.Load(), b.evidence.Load(), b.full.Load(), b.asked.Load(), b.heard.Load(), b.fastest.v.Load(),
@@ -35,9 +35,8 @@ func hidden(b *Breaker) string {
 
 // settlings are all ways to settle a ticket.
 var settlings = map[string]func(*Ticket) bool{
-	"Done(nil)":       func(t *Ticket) bool { return t.Done(nil) },
-	"Done(error)":     func(t *Ticket) bool { return t.Done(errFailed) },
-	"DoneContext":     func(t *Ticket) bool { return t.DoneContext(context.Background(), errFailed) },
+	"Done(nil)":       func(t *Ticket) bool { return t.Done(context.Background(), nil) },
+	"Done(error)":     func(t *Ticket) bool { return t.Done(context.Background(), errFailed) },
 	"Report(Success)": func(t *Ticket) bool { return t.Report(Success) },
 	"Report(Failure)": func(t *Ticket) bool { return t.Report(Failure) },
 	"Report(Ignored)": func(t *Ticket) bool { return t.Report(Ignored) },

@@ -36,6 +36,12 @@ func (b *Breaker) onTimer() {
 		return
 	}
 	defer b.tellAll() // with the work free for the next timer: a listener may be slow
+	rested := false
+	defer func() {
+		if !rested { // the clock or Config.Rand panics
+			b.running.Store(0)
+		}
+	}()
 	for {
 		running := b.running.Load()
 		for {
@@ -48,7 +54,7 @@ func (b *Breaker) onTimer() {
 				break
 			}
 		}
-		if b.running.CompareAndSwap(running, 0) {
+		if rested = b.running.CompareAndSwap(running, 0); rested {
 			return
 		}
 	}

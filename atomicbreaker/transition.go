@@ -4,6 +4,8 @@ import (
 	"runtime/trace"
 	"sync/atomic"
 	"time"
+
+	"github.com/atomicbreaker/breaker/ring"
 )
 
 // opening is what is known of the outage beside the word. Instants only grow
@@ -169,11 +171,27 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason, now time.Duration) bool {
 	return b.move(w, next, why, Counts{}, now)
 }
 
+// renew keeps tags of old generations from looking like later ones. It is
+// done before the word shows a generation of a round number: no generation
+// passes one without it, however fast they follow each other.
+func (b *Breaker) renew(w word) {
+	b.ring.Renew(w.generation(), func() bool { return b.load() == w })
+	for b.last != nil {
+		h := b.last.Head()
+		if b.last.Live(h, w.generation()) || b.load() != w || b.last.Begin(h, w.generation()) {
+			return
+		}
+	}
+}
+
 // move changes the word into a new generation and does what follows. now was
 // read when the word was w already: so instants never go back from one change
 // to the next.
 func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bool {
 	openedAt := b.openedAt.Load() // before the word: nobody has opened it again
+	if next.generation()%ring.RenewEvery == 0 {
+		b.renew(w)
+	}
 	if !b.swap(w, next) {
 		return false
 	}

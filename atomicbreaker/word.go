@@ -44,7 +44,7 @@ package atomicbreaker
 //	                        probe the compare-and-swap that raises inFlight
 //	Report, Done, Cancel    whether it is this call that settles: the swap of the
 //	                        ticket's flag; late or not: the load of the word
-//	                        after that of the epoch, for a probe after that of
+//	                        after that of the cell, for a probe after that of
 //	                        the evidence; a probe's verdict: the compare-and-swap
 //	                        of the evidence
 //	trip, reopen, close,    the compare-and-swap of the word that raises the

@@ -1,8 +1,8 @@
 package bench
 
 import (
+	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -123,7 +123,7 @@ func callEach(all []*atomicbreaker.Breaker) func(worker, n int) int {
 		for range n {
 			if ticket, err := all[i].Acquire(); err == nil {
 				admitted++
-				ticket.Done(nil)
+				ticket.Done(context.Background(), nil)
 			}
 			if i++; i == len(all) {
 				i = 0
@@ -184,30 +184,32 @@ func refusedIn(stride int) work {
 
 // counter is the first plain counter of a stripe: it lies behind the head.
 func counter(s ring.Stripe) uint64 {
-	const headWords = 5
+	const headWords = 8
 	return s[headWords].Load()
 }
 
 // closedIn is what a closed call does between its admission and its outcome.
 func closedIn(stride int) work {
 	state, stripes := new(line), laidOut(1024, stride)
-	r := ring.New(ring.Options{Buckets: 1, MaxCount: math.MaxUint32, Stripes: 1})
-	r.Wake(r.Epoch(), 0, 0)
+	begun := make([]uint64, len(stripes))
+	for i, s := range stripes {
+		s.Take(ring.Success, s.Peek(ring.Success), 0)
+		begun[i] = s.Peek(ring.Success)
+	}
 	return work{admits: true, body: func(worker, n int) (admitted int) {
 		s := stripes[worker]
 		for range n {
 			if state.n.Load() == 0 {
 				admitted++
 			}
-			e := r.Epoch()
-			if cell, n, ok := r.Peek(s, e, ring.Success); ok && r.Live(e, 0) {
-				ring.Hit(cell, n)
+			if n := s.Peek(ring.Success); ring.Live(n, 0) {
+				s.Hit(ring.Success, n)
 			}
 		}
 		return admitted
 	}, books: func() (n uint64) {
-		for _, s := range stripes {
-			n += r.SumStripe(s, r.Epoch())[ring.Success]
+		for i, s := range stripes {
+			n += s.Peek(ring.Success) - begun[i]
 		}
 		return n
 	}}

@@ -272,7 +272,7 @@ func callAtomic(b *atomicbreaker.Breaker, every int) func(worker, n int) int {
 				if err == nil {
 					admitted++
 				}
-				ticket.Done(nil)
+				ticket.Done(context.Background(), nil)
 			}
 			return admitted
 		}
@@ -284,9 +284,9 @@ func callAtomic(b *atomicbreaker.Breaker, every int) func(worker, n int) int {
 			}
 			if next--; next == 0 {
 				next = every
-				ticket.Done(errBroken)
+				ticket.Done(context.Background(), errBroken)
 			} else {
-				ticket.Done(nil)
+				ticket.Done(context.Background(), nil)
 			}
 		}
 		return admitted
@@ -301,7 +301,7 @@ func callMutex(b *locked.Mutex, every int) func(worker, n int) int {
 				if err == nil {
 					admitted++
 				}
-				ticket.Done(nil)
+				ticket.Done(context.Background(), nil)
 			}
 			return admitted
 		}
@@ -313,9 +313,9 @@ func callMutex(b *locked.Mutex, every int) func(worker, n int) int {
 			}
 			if next--; next == 0 {
 				next = every
-				ticket.Done(errBroken)
+				ticket.Done(context.Background(), errBroken)
 			} else {
-				ticket.Done(nil)
+				ticket.Done(context.Background(), nil)
 			}
 		}
 		return admitted
@@ -330,7 +330,7 @@ func callRWMutex(b *locked.RWMutex, every int) func(worker, n int) int {
 				if err == nil {
 					admitted++
 				}
-				ticket.Done(nil)
+				ticket.Done(context.Background(), nil)
 			}
 			return admitted
 		}
@@ -342,9 +342,9 @@ func callRWMutex(b *locked.RWMutex, every int) func(worker, n int) int {
 			}
 			if next--; next == 0 {
 				next = every
-				ticket.Done(errBroken)
+				ticket.Done(context.Background(), errBroken)
 			} else {
-				ticket.Done(nil)
+				ticket.Done(context.Background(), nil)
 			}
 		}
 		return admitted

@@ -45,13 +45,3 @@ type system struct{ epoch time.Time }
 func (s system) Now() time.Duration { return time.Since(s.epoch) }
 
 func (s system) AfterFunc(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }
-
-// Real reports whether c is one of this package's clocks that run with real
-// time, so that its deadlines are also those of package time.
-func Real(c Clock) bool {
-	switch c.(type) {
-	case system, tsc:
-		return true
-	}
-	return false
-}

@@ -67,12 +67,3 @@ func TestSystemNeverStepsBack(t *testing.T) {
 	}
 	all.Wait()
 }
-
-func TestRealIsTrueForClocksThatRunWithRealTime(t *testing.T) {
-	tsc, _ := clock.TSC()
-	require.True(t, clock.Real(clock.System()))
-	require.True(t, clock.Real(tsc))
-	require.False(t, clock.Real(new(clock.Manual)))
-	require.False(t, clock.Real(nil))
-	require.False(t, clock.Real(struct{ clock.Clock }{clock.System()}), "a clock around another may be anything")
-}

@@ -1,45 +1,34 @@
 package ring
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
-// A cell is wide enough for as many outcomes as its bucket can ever count, and
-// the last of them touch neither its stamp nor another cell.
+// A cell counts further than its longest bucket can fill it, and the last of
+// what it counts touches neither its generation nor another cell.
 //
 // Field: S084, 1mb-dev/autobreaker v1.1.0 (2026-01-23).
 func TestFieldFullCellKeepsItsNeighbours(t *testing.T) {
-	for _, bucket := range []time.Duration{time.Millisecond, time.Second, time.Hour, 24 * time.Hour} {
-		for _, buckets := range []int{1, 10, 128} {
-			most := uint64(bucket) + 1 // one a nanosecond
-			r := New(Options{Buckets: buckets, MaxCount: most, Slow: true, Counters: 7, Stripes: 1})
-			if !r.Wake(r.Epoch(), 5, 3) {
-				t.Fatal("the ring does not wake")
+	const longest = 24*3600*1_000_000_000/2 + 1 // outcomes in half a day, at one a nanosecond
+	for _, buckets := range []int{1, 10, 128} {
+		r := New(Options{Buckets: buckets, Slow: true, Counters: 7, Stripes: 1})
+		r.begin(5, 3)
+		for k := Success; k < kinds; k++ {
+			r.first[0][cellWord+int(k)].Store(tagOf(5) | liveBit | (longest - 10))
+			for range 10 {
+				r.add(5, k, func() {})
 			}
-			e := r.Epoch()
-			for k := Success; k < kinds; k++ {
-				cell := &r.Pick()[e.index()+int(k)]
-				cell.Store(r.stamp(e) | (most - 10))
-				for range 10 {
-					if _, ok := r.Add(e, k); !ok {
-						t.Fatal("the epoch moved")
-					}
-				}
-				if got := cell.Load(); got != r.stamp(e)|most {
-					t.Errorf("%v in %d: a full cell is %#x, want %#x", bucket, buckets, got, r.stamp(e)|most)
-				}
+			if got := r.first[0].Peek(k); got != tagOf(5)|liveBit|longest {
+				t.Errorf("%d buckets: a full cell is %#x", buckets, got)
 			}
-			if got, want := r.Sum(e), (Counts{most, most, most}); got != want || r.Totals() != want {
-				t.Errorf("%v in %d: sum %v, totals %v, want %v", bucket, buckets, got, r.Totals(), want)
-			}
-			if !r.Live(r.Epoch(), 5) || !r.At(r.Epoch(), 3) {
-				t.Errorf("%v in %d: the epoch is now %#x, was %#x", bucket, buckets, r.Epoch(), e)
-			}
-			for c := range 7 {
-				if n := r.Counter(c); n != 0 {
-					t.Errorf("%v in %d: counter %d is %d", bucket, buckets, c, n)
-				}
+		}
+		if got, want := r.Sum(5), (Counts{longest, longest, longest}); got != want || r.Totals() != want {
+			t.Errorf("%d buckets: sum %v, totals %v, want %v", buckets, got, r.Totals(), want)
+		}
+		if !r.Edge().Awake(5) || r.Edge().Behind(3) != 0 {
+			t.Errorf("%d buckets: the edge is now %#x", buckets, r.Edge())
+		}
+		for c := range 7 {
+			if n := r.Counter(c); n != 0 {
+				t.Errorf("%d buckets: counter %d is %d", buckets, c, n)
 			}
 		}
 	}

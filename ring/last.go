@@ -50,7 +50,7 @@ func NewLast(n int) *Last {
 	return &Last{n: uint64(n), words: make([]atomic.Uint64, max(words, 2))}
 }
 
-// Head returns the head. Like [Ring.Epoch] it is read before the generation.
+// Head returns the head. Like a cell it is read before the generation.
 func (l *Last) Head() Head { return Head(l.head.Load()) }
 
 // Live reports whether an outcome of generation gen may be added at h.

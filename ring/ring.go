@@ -1,21 +1,24 @@
 // Package ring keeps a rolling window of outcomes, and totals, for many
 // goroutines at once.
 //
-// Outcomes are counted in buckets, and buckets in stripes: each stripe holds
-// all buckets and lies in cache lines of its own, so that a recorder writes to
-// lines that, at best, no other processor writes to. A bucket's cell is one
-// word that holds the stamp of the bucket and the count together. Counting is
-// a compare-and-swap of the whole word, so that a recorder that was asleep
-// cannot put its outcome into a bucket that has been given away:
+// Outcomes are counted in stripes. A stripe lies in cache lines of its own, so
+// that a recorder writes to lines that, at best, no other processor writes to.
+// It has one cell for each kind of outcome. A cell holds the count and the
+// breaker's generation in one word, and counting is a compare-and-swap of the
+// whole word. So a recorder that was asleep cannot put its outcome into a later
+// generation:
 //
-//	tempting                         and wrong
-//	if stampOf(cell) == now {        the goroutine sleeps here; the cell is
-//		count.Add(1)                 stamped for a later bucket, and gets the
-//	}                                old outcome
+//	tempting                          and wrong
+//	if generationOf(cell) == mine {   the goroutine sleeps here; the cell goes to
+//		count.Add(1)                  a later generation, and gets the old outcome
+//	}
 //
-// The ring knows no clock. Which bucket is filled is told by the caller, who
-// moves the [Epoch]; a new generation makes a new window without touching a
-// cell, because stamps carry the generation.
+// Cells only grow. The window comes from rows: at each edge between two buckets
+// one goroutine, the worker, writes down what the cells show. What the cells
+// show now, less the row at the window's beginning, is the window.
+//
+// The ring knows no clock and no generation of its own. The caller says which
+// bucket is the current one, and which generation is.
 package ring
 
 import (
@@ -42,7 +45,6 @@ func (c Counts) Calls() uint64 { return c[Success] + c[Failure] }
 // Options describes a ring.
 type Options struct {
 	Buckets  int    // of a window, 1 to 128
-	MaxCount uint64 // the most that one bucket can ever count, below 2^47
 	Slow     bool   // keep cells for Slow
 	Counters int    // plain counters beside the window
 	Stripes  int    // the most stripes, a power of two
@@ -51,20 +53,22 @@ type Options struct {
 
 // Ring is a rolling window of outcomes. Make it with [New].
 type Ring struct {
-	// Read by every recorder, written when a bucket ends or stripes change.
-	epoch   atomic.Uint64
+	// Read by every recorder, written when stripes change.
 	mask    atomic.Uint32 // stripes in use, less one
 	crowded atomic.Bool
+	cells   uint8 // of a stripe: one for each kind that is kept
+	buckets uint8
 	salt    atomic.Uint64
 	grown   atomic.Pointer[[]Stripe] // all stripes, the first included; nil while it is the only one
 	first   [1]Stripe
 
-	layout
+	edge    atomic.Uint64 // written when a bucket ends
+	forgets atomic.Uint32 // how often the window was emptied within a generation
+	deals   atomic.Int32  // over the same stripes, since the last Grow
+	floor   int16         // the place in a stripe of its floors and rows
 	words   int16
 	limit   int16
-	deals   atomic.Int32 // over the same stripes, since the last Grow
 	onCrowd func()
-	slept   atomic.Uint64 // absolute bucket number at which the window fell asleep
 }
 
 // New makes a ring whose window is asleep.
@@ -81,97 +85,14 @@ func (r *Ring) Init(o Options) {
 	if o.Slow {
 		cells = kinds
 	}
-	head := headWords + o.Counters
-	r.layout = newLayout(o.Buckets, o.MaxCount, head, int(cells))
-	r.words = int16(head + o.Buckets*int(cells))
+	r.cells, r.buckets = uint8(cells), uint8(o.Buckets)
+	r.floor = int16(headWords + o.Counters)
+	r.words = r.floor + int16(int(cells)*(1+o.Buckets+1)) // the floors, and a row more than buckets
 	r.limit = int16(o.Stripes)
 	r.onCrowd = o.OnCrowd
 	r.first[0] = newStripe(r.words)
 	r.salt.Store(firstSalt)
-	r.epoch.Store(uint64(r.at(0, 0)) | asleepBit)
-}
-
-// Epoch returns the epoch. Read it before reading which generation is current:
-// then an epoch that [Ring.Live] says belongs to that generation is not older
-// than it.
-func (r *Ring) Epoch() Epoch { return Epoch(r.epoch.Load()) }
-
-// Live reports whether outcomes of generation gen may be counted under e.
-// Otherwise somebody has to [Ring.Wake] the ring first.
-func (r *Ring) Live(e Epoch, gen uint32) bool {
-	return r.Belongs(e, gen) && !e.asleep()
-}
-
-// Add counts one outcome in e's bucket, in the caller's stripe, which it
-// returns. It fails if the epoch has moved on in the meantime; the caller then
-// starts again from the epoch.
-func (r *Ring) Add(e Epoch, k Kind) (Stripe, bool) {
-	s := r.Pick()
-	i := uint(e.index()) + uint(k)
-	if i >= uint(len(s)) {
-		panic("ring: foreign epoch")
-	}
-	cell := &s[i]
-	for {
-		c := cell.Load()
-		if c^uint64(e) > r.countMask {
-			return s, r.addSlow(s, cell, c, e, k)
-		}
-		if cell.CompareAndSwap(c, c+1) {
-			return s, true
-		}
-		r.Shared()
-	}
-}
-
-// addSlow counts in a cell that carries another bucket's stamp. [E8] A stamp is
-// only ever written after the epoch has shown it. So if the epoch is still e
-// after the cell was read, the cell's stamp is an older one: its count is
-// folded into the stripe's totals and the cell is taken over.
-func (r *Ring) addSlow(s Stripe, cell *atomic.Uint64, c uint64, e Epoch, k Kind) bool {
-	for {
-		if r.Epoch() != e {
-			return false
-		}
-		if cell.CompareAndSwap(c, r.stamp(e)|1) {
-			s[foldedWord+int(k)].Add(c & r.countMask)
-			return true
-		}
-		r.Shared()
-		c = cell.Load()
-		if c^uint64(e) <= r.countMask {
-			if cell.CompareAndSwap(c, c+1) {
-				return true
-			}
-			c = cell.Load()
-		}
-	}
-}
-
-// Peek is the first half of the fast path of [Ring.Add], small enough to be
-// inlined: it finds the cell of e's bucket in the caller's stripe s, and its
-// value. It reports false if the cell is still another bucket's; then call Add.
-// The second half is [Hit]. In halves, so that a caller who has another atomic
-// write to do can do it in between: reads wait for the atomic write before them.
-func (r *Ring) Peek(s Stripe, e Epoch, k Kind) (cell *atomic.Uint64, value uint64, ok bool) {
-	i := uint(e.index()) + uint(k)
-	if i >= uint(len(s)) {
-		return nil, 0, false
-	}
-	cell = &s[i]
-	value = cell.Load()
-	return cell, value, value^uint64(e) <= r.countMask
-}
-
-// Hit counts in a cell that Peek has found, unless somebody else has written to
-// it in the meantime; then call [Ring.Missed] and Add.
-func Hit(cell *atomic.Uint64, value uint64) bool { return cell.CompareAndSwap(value, value+1) }
-
-// Missed notes why a Hit failed: if the cell is e's, somebody else wrote to it.
-func (r *Ring) Missed(s Stripe, e Epoch, k Kind) {
-	if s[e.index()+int(k)].Load()^uint64(e) <= r.countMask {
-		r.Shared()
-	}
+	r.edge.Store(uint64(edgeOf(0, 0, 0) | asleepBit))
 }
 
 // Count adds one to a plain counter of the caller's stripe.
@@ -203,48 +124,6 @@ func (r *Ring) AddTotal(k Kind) Stripe {
 	s := r.Pick()
 	s[foldedWord+int(k)].Add(1)
 	return s
-}
-
-// Wake begins a window in bucket number, for generation gen, in place of e,
-// which is not Live. It fails if the epoch is no longer e. A window that has
-// slept for less than its length wakes with what it holds.
-func (r *Ring) Wake(e Epoch, gen uint32, number uint64) bool {
-	tag := r.genTag(gen)
-	if r.Belongs(e, gen) {
-		tag = r.tag(e)
-		if number-r.slept.Load() >= r.buckets {
-			tag = r.nextFresh(tag)
-		}
-	}
-	r.Narrow()
-	return r.epoch.CompareAndSwap(uint64(e), uint64(r.at(tag, number)))
-}
-
-// At reports whether e is the epoch of bucket number.
-func (r *Ring) At(e Epoch, number uint64) bool { return r.at(r.tag(e), number) == e }
-
-// Advance moves a live epoch e on to bucket number. It reports whether the
-// epoch was e. Call [Ring.Sweep] afterwards.
-func (r *Ring) Advance(e Epoch, number uint64) bool {
-	return r.epoch.CompareAndSwap(uint64(e), uint64(r.at(r.tag(e), number)))
-}
-
-// Sleep puts a live epoch e, whose absolute bucket number is number, to sleep.
-// It must not run concurrently with itself.
-func (r *Ring) Sleep(e Epoch, number uint64) bool {
-	r.slept.Store(number)
-	return r.epoch.CompareAndSwap(uint64(e), uint64(e)|asleepBit)
-}
-
-// Forget empties the window of the present generation.
-func (r *Ring) Forget() {
-	for {
-		e := r.Epoch()
-		next := uint64(e)&^r.tag(e) | r.nextFresh(r.tag(e))
-		if r.epoch.CompareAndSwap(uint64(e), next) {
-			return
-		}
-	}
 }
 
 // MaxStripes returns the default limit of stripes for a number of processors:

@@ -15,15 +15,23 @@ const lineWords = int(lineSize / 8)
 
 type line [lineWords]atomic.Uint64
 
-// A Stripe is the part of a ring that one processor, at best, writes to: its
-// totals, its plain counters and all of its buckets, in lines of its own.
+// A Stripe is the part of a ring that one processor, at best, writes to, in
+// lines of its own. What calls write comes first, what the worker writes last:
+//
+//	cells    one for each kind
+//	folded   totals of generations that are over, one for each kind
+//	failing  whether the last outcome was a failure
+//	due      see Look
+//	counters
+//	floors   what the cells showed when the window was emptied last
+//	rows     what they showed at the edges of buckets, one row more than buckets
 type Stripe []atomic.Uint64
 
-// Words of a stripe before its plain counters and cells.
 const (
-	foldedWord  = 0 // + kind: outcomes no longer in a cell
+	cellWord    = 0
+	foldedWord  = cellWord + int(kinds)
 	failingWord = foldedWord + int(kinds)
-	dueWord     = failingWord + 1 // stamp, and the calls of its bucket at which Due
+	dueWord     = failingWord + 1
 	headWords   = dueWord + 1
 )
 
@@ -53,30 +61,6 @@ func (s Stripe) SetFailing(failing bool) {
 		v = 1
 	}
 	s[failingWord].Store(v)
-}
-
-// Due returns what [Ring.SetDue] said last: how many calls of e's bucket in
-// stripe s to wait for; zero if that was said of another bucket.
-func (r *Ring) Due(s Stripe, e Epoch) uint64 { return r.count(s[dueWord].Load(), e) }
-
-// SetDue keeps the number of calls of e's bucket in stripe s to wait for: more
-// than the held ones.
-func (r *Ring) SetDue(s Stripe, e Epoch, held, more uint64) {
-	s[dueWord].Store(r.stamp(e) | min(held+more, r.countMask))
-}
-
-// Held returns the calls of e's bucket in one stripe.
-func (r *Ring) Held(s Stripe, e Epoch) uint64 {
-	cells := s[e.index():]
-	return r.count(cells[Failure].Load(), e) + r.count(cells[Success].Load(), e)
-}
-
-// count returns what a cell holds, if it is of e's bucket.
-func (r *Ring) count(cell uint64, e Epoch) uint64 {
-	if cell^uint64(e) > r.countMask {
-		return 0
-	}
-	return cell & r.countMask
 }
 
 // Pick returns the caller's stripe. A goroutine keeps the stripe that the

@@ -17,7 +17,7 @@ func TestStripesBeginOnLinesOfTheirOwn(t *testing.T) {
 	var kept [][]Stripe
 	for buckets := 1; buckets <= 128; buckets++ {
 		for _, slow := range []bool{false, true} {
-			r := New(Options{Buckets: buckets, MaxCount: 1 << 30, Slow: slow, Counters: 7, Stripes: 8})
+			r := New(Options{Buckets: buckets, Slow: slow, Counters: 7, Stripes: 8})
 			for range 3 {
 				r.Grow()
 			}
@@ -43,7 +43,7 @@ func TestRecordersReadNoLineThatIsWrittenWhileTheWindowStands(t *testing.T) {
 	// What every outcome reads of a Ring lies together at its beginning.
 	var r Ring
 	for name, offset := range map[string]uintptr{
-		"epoch": unsafe.Offsetof(r.epoch), "mask": unsafe.Offsetof(r.mask), "salt": unsafe.Offsetof(r.salt),
+		"mask": unsafe.Offsetof(r.mask), "salt": unsafe.Offsetof(r.salt),
 		"grown": unsafe.Offsetof(r.grown), "first": unsafe.Offsetof(r.first),
 	} {
 		require.Less(t, offset, uintptr(64), name)
@@ -51,8 +51,8 @@ func TestRecordersReadNoLineThatIsWrittenWhileTheWindowStands(t *testing.T) {
 }
 
 func TestStripeKeepsItsHeadApart(t *testing.T) {
-	r := New(Options{Buckets: 3, MaxCount: 1 << 30, Slow: true, Counters: 4, Stripes: 1})
-	require.True(t, r.Wake(r.Epoch(), 1, 1))
+	r := New(Options{Buckets: 3, Slow: true, Counters: 4, Stripes: 1})
+	r.begin(1, 1)
 	s := r.Pick()
 	require.False(t, s.Failing())
 	s.SetFailing(true)
@@ -62,57 +62,54 @@ func TestStripeKeepsItsHeadApart(t *testing.T) {
 			r.Count(i)
 		}
 	}
-	e := r.Epoch()
-	r.SetDue(s, e, 0, 3)
+	r.Look(s, 1).Wait(3)
 	for _, k := range []Kind{Success, Failure, Slow} {
 		r.AddTotal(k)
-		_, ok := r.Add(e, k)
-		require.True(t, ok)
+		r.add(1, k, func() {})
 	}
 	for i := range 4 {
 		require.Equal(t, uint64(i+1), r.Counter(i))
 	}
 	require.Equal(t, Counts{2, 2, 2}, r.Totals())
-	require.Equal(t, Counts{1, 1, 1}, r.Sum(e))
+	require.Equal(t, Counts{1, 1, 1}, r.Sum(1))
 	require.True(t, s.Failing())
 	s.SetFailing(false)
 	require.False(t, s.Failing())
 }
 
 func TestDueWaitsForSoManyCallsOfTheBucket(t *testing.T) {
-	r := New(Options{Buckets: 3, MaxCount: 1 << 30, Stripes: 1})
-	require.True(t, r.Wake(r.Epoch(), 1, 1))
-	e, s := r.Epoch(), r.Pick()
-	due := func() bool { return r.Held(s, r.Epoch()) >= r.Due(s, r.Epoch()) }
+	r := New(Options{Buckets: 3, Stripes: 1})
+	s := r.Pick()
+	call := func(k Kind) { r.add(1, k, func() { r.begin(1, 1) }) }
+	due := func() bool { return r.Look(s, 1).Due() }
+	call(Failure)
 	require.True(t, due(), "nothing was said of this bucket")
-	call := func(k Kind) { _, ok := r.Add(e, k); require.True(t, ok) }
-	fail := func() { call(Failure) }
-	fail()
 	call(Success)
-	require.Equal(t, uint64(2), r.Held(s, e))
-	r.SetDue(s, e, 2, 3)
+	require.Equal(t, uint64(2), s.Held(1))
+	r.Look(s, 1).Wait(3)
 	for _, k := range []Kind{Failure, Success} {
 		call(k)
 		require.False(t, due())
 	}
-	fail()
+	call(Failure)
 	require.True(t, due())
-	r.SetDue(s, e, 5, 1<<62) // more than a cell holds
-	fail()
+	r.Look(s, 1).Wait(1 << 62) // more than the field holds
+	call(Failure)
 	require.False(t, due())
-	require.True(t, r.Advance(e, 2))
+	require.True(t, r.turn(1, 2, nil))
 	require.True(t, due(), "of another bucket")
-	require.Zero(t, r.Held(s, r.Epoch()))
+	r.Look(s, 1).Wait(1 << 62)
+	require.True(t, r.Look(s, 2).Due() || s.Held(2) == 0, "of another generation")
 }
 
 func TestStripesGrowOnContentionOnlyAndToTheirLimit(t *testing.T) {
 	told := 0
-	r := New(Options{Buckets: 2, MaxCount: 1 << 30, Counters: 1, Stripes: 8, OnCrowd: func() { told++ }})
+	r := New(Options{Buckets: 2, Counters: 1, Stripes: 8, OnCrowd: func() { told++ }})
 	for range 1000 {
 		r.Count(0)
 	}
 	require.Zero(t, told, "one goroutine crowds nobody")
-	require.True(t, r.Wake(r.Epoch(), 0, 100))
+	r.begin(0, 100)
 	require.Equal(t, []int{1, 1}, []int{r.InUse(), r.Stripes()})
 	salts := map[uint64]bool{r.salt.Load(): true}
 	for _, want := range []int{2, 4, 8} {
@@ -159,7 +156,7 @@ func TestStripesGrowOnContentionOnlyAndToTheirLimit(t *testing.T) {
 }
 
 func TestGoroutinesThatStandApartUseStripesApart(t *testing.T) {
-	r := New(Options{Buckets: 1, MaxCount: 1 << 30, Stripes: 8})
+	r := New(Options{Buckets: 1, Stripes: 8})
 	for range 3 {
 		r.Grow()
 	}

@@ -125,42 +125,21 @@ func (b *body) tell(lock sync.Locker, t atomicbreaker.Transition) {
 	returned = true
 }
 
-// standard judges an error without the user's classification, if that can be
-// done: decided is false where Classify has to be asked.
-func (b *body) standard(ctx context.Context, err error) (e ending, decided bool) {
+// judge tells what an error says of a call that had this context.
+func (b *body) judge(ctx context.Context, err error) ending {
 	switch {
 	case err == nil:
-		return succeeded, true
+		return succeeded
+	case ctx == nil:
+		panic("locked: Done with an error and a nil context")
 	case errors.Is(ctx.Err(), context.Canceled), rejected(err):
-		return ignored, true
-	default:
-		return failed, b.rules.classify == nil
-	}
-}
-
-// judge is standard and, where that does not decide, the user's Classify.
-func (b *body) judge(ctx context.Context, err error) ending {
-	e, decided := b.standard(ctx, err)
-	if decided {
-		return e
+		return ignored
+	case b.rules.classify == nil:
+		return failed
 	}
 	o := b.rules.classify(err)
 	checkOutcome(o)
 	return endingOf(o)
-}
-
-// bounded derives the context of a probe, which ends at the probe's deadline.
-func (b *body) bounded(ctx context.Context) (context.Context, func()) {
-	timeout := b.rules.recovery.ProbeTimeout
-	if clock.Real(b.rules.clock) {
-		return context.WithTimeout(ctx, timeout)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := b.rules.clock.AfterFunc(timeout, func() { cancel(context.DeadlineExceeded) })
-	return ctx, func() {
-		timer.Stop()
-		cancel(nil)
-	}
 }
 
 // checkOutcome panics on an outcome that there is not.

@@ -1,8 +1,8 @@
 package locked
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
@@ -30,15 +30,28 @@ func (e *RejectedError) RetryAfter() time.Duration { return e.retryAfter() }
 // Unwrap returns atomicbreaker.ErrOpen, ErrProbeLimit or ErrForced.
 func (e *RejectedError) Unwrap() error { return e.kind }
 
-// Is reports whether target is ErrOpen for a breaker that is forced open.
-func (e *RejectedError) Is(target error) bool {
-	return target == atomicbreaker.ErrOpen && e.kind == atomicbreaker.ErrForced
-}
+// rejected reports whether err is, or wraps, the refusal of any breaker. One
+// that joins several is a refusal if all of them are.
+func rejected(err error) bool { return rejectedWithin(err, 1000) }
 
-// rejected reports whether err is, or wraps, the refusal of any breaker.
-func rejected(err error) bool {
-	_, own := errors.AsType[*RejectedError](err)
-	return own || atomicbreaker.Rejected(err)
+// rejectedWithin looks at no chain longer than depth: an error may wrap itself.
+func rejectedWithin(err error, depth int) bool {
+	if depth == 0 {
+		return false
+	}
+	switch e := err.(type) {
+	case *RejectedError:
+		return e != nil
+	case *atomicbreaker.RejectedError:
+		return e != nil
+	case interface{ Unwrap() error }:
+		return rejectedWithin(e.Unwrap(), depth-1)
+	case interface{ Unwrap() []error }:
+		all := e.Unwrap()
+		real := func(part error) bool { return !rejectedWithin(part, depth-1) }
+		return len(all) > 0 && !slices.ContainsFunc(all, real)
+	}
+	return false
 }
 
 // refusals makes the errors for every kind of refusal.

@@ -136,7 +136,7 @@ func TestClockIsNotReadByRefusalsNorByOrdinaryCalls(t *testing.T) {
 		call := func() {
 			for _, err := range []error{nil, errBroken} {
 				ticket, _ := b.Acquire()
-				ticket.Done(err)
+				ticket.Done(context.Background(), err)
 			}
 		}
 		refused := func() {
@@ -166,14 +166,14 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	mutex, _ := locked.NewMutex(config{FailureRate: 1, ConsecutiveFailures: off, SlowCallDuration: time.Hour})
 	rw, _ := locked.NewRWMutex(config{FailureRate: 1, ConsecutiveFailures: off, SlowCallDuration: time.Hour})
 	calls := map[string]func(){
-		"mutex/Done":    func() { t, _ := mutex.Acquire(); t.Done(nil) },
-		"mutex/fail":    func() { t, _ := mutex.Acquire(); t.Done(errBroken) },
+		"mutex/Done":    func() { t, _ := mutex.Acquire(); t.Done(context.Background(), nil) },
+		"mutex/fail":    func() { t, _ := mutex.Acquire(); t.Done(context.Background(), errBroken) },
 		"mutex/Report":  func() { t, _ := mutex.Acquire(); t.Report(atomicbreaker.Ignored) },
 		"mutex/Cancel":  func() { t, _ := mutex.Acquire(); t.Cancel() },
 		"mutex/reads":   func() { mutex.Ready(); mutex.State(); mutex.Snapshot(); mutex.RetryAfter() },
 		"mutex/Do":      func() { _ = mutex.Do(t.Context(), returnNil) },
-		"rwmutex/Done":  func() { t, _ := rw.Acquire(); t.Done(nil) },
-		"rwmutex/fail":  func() { t, _ := rw.Acquire(); t.Done(errBroken) },
+		"rwmutex/Done":  func() { t, _ := rw.Acquire(); t.Done(context.Background(), nil) },
+		"rwmutex/fail":  func() { t, _ := rw.Acquire(); t.Done(context.Background(), errBroken) },
 		"rwmutex/reads": func() { rw.Ready(); rw.State(); rw.Snapshot(); rw.RetryAfter() },
 		"rwmutex/Do":    func() { _ = rw.Do(t.Context(), returnNil) },
 	}
@@ -233,11 +233,11 @@ func TestBooksBalanceUnderConcurrency(t *testing.T) {
 					case 1:
 						ticket.Report(atomicbreaker.Ignored)
 					case 2, 3:
-						ticket.Done(errBroken)
+						ticket.Done(context.Background(), errBroken)
 					default:
-						ticket.Done(nil)
+						ticket.Done(context.Background(), nil)
 					}
-					ticket.Done(nil)
+					ticket.Done(context.Background(), nil)
 				}
 			})
 		}
@@ -317,7 +317,7 @@ func TestRWMutexCountsRefusalsOfBothLocks(t *testing.T) {
 	b.Trip()
 	c.Advance(b.RetryAfter())
 	first, _ := b.Acquire()
-	first.Done(nil)
+	first.Done(context.Background(), nil)
 	var probes [3]locked.RWMutexTicket
 	for i := range probes {
 		probes[i], _ = b.Acquire()

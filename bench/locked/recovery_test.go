@@ -1,6 +1,7 @@
 package locked_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func TestOneProbeUntilTheFirstSuccess(t *testing.T) {
 		if s := r.Snapshot(); s.Unprobed || r.Ready() || s.RefusedHalfOpen != 1 {
 			t.Errorf("%+v", s)
 		}
-		probe.Done(nil)
+		probe.Done(context.Background(), nil)
 		r.window(3, 0)
 	})
 }
@@ -382,8 +383,8 @@ func TestProbesAreGivenUpAfterProbeTimeoutOfSilence(t *testing.T) {
 		r.clock.Advance(1)
 		r.want(open)
 		r.reasons(atomicbreaker.ReasonTripCalled, atomicbreaker.ReasonCooldown, atomicbreaker.ReasonProbeTimeout)
-		first.Done(nil)
-		second.Done(errBroken)
+		first.Done(context.Background(), nil)
+		second.Done(context.Background(), errBroken)
 		if s := r.Snapshot(); s.Abandoned != 2 || s.Late != 2 || s.Succeeded+s.Failed != 0 {
 			t.Errorf("%+v", s)
 		}
@@ -400,7 +401,7 @@ func TestOutcomeAtTheInstantOfTheTimeoutIsLate(t *testing.T) {
 		each(t, config{Recovery: atomicbreaker.Recovery{ProbeTimeout: 10 * time.Second}}, func(t *testing.T, r *rig) {
 			r.probing()
 			probe := r.admit()
-			r.clock.AfterFunc(c.at, func() { probe.Done(nil) })
+			r.clock.AfterFunc(c.at, func() { probe.Done(context.Background(), nil) })
 			r.clock.Advance(10*time.Second - 2)
 			r.clock.Advance(2)
 			if s := r.Snapshot(); s.Late != c.late || s.Abandoned != c.late {
@@ -549,7 +550,7 @@ func TestClassicRuleIsNotStrandedByAHungProbe(t *testing.T) {
 		r.refuse(atomicbreaker.ErrProbeLimit)
 		hung.Cancel()
 		r.window(2, 1)
-		second.Done(nil)
+		second.Done(context.Background(), nil)
 		r.want(closed)
 		if n := r.clock.Timers(); n != 0 {
 			t.Errorf("%d timers in an idle breaker", n)
@@ -567,10 +568,10 @@ func TestStrictLimitWithAProbeDeadline(t *testing.T) {
 		r.want(open)
 		r.clock.Advance(5 * time.Second)
 		second := r.admit()
-		hung.Done(nil)
+		hung.Done(context.Background(), nil)
 		r.refuse(atomicbreaker.ErrProbeLimit)
 		r.want(halfOpen)
-		second.Done(nil)
+		second.Done(context.Background(), nil)
 		r.want(closed)
 	})
 }

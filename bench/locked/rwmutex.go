@@ -110,15 +110,9 @@ func (b *RWMutex) Do(ctx context.Context, f func(context.Context) error) error {
 	if v != admitted {
 		return b.refusals[v]
 	}
-	inner := ctx
-	if c.standing == probe {
-		bounded, cancel := b.bounded(ctx)
-		defer cancel()
-		inner = bounded
-	}
 	e, settled := failed, false // if f does not return
 	defer func() { b.finish(c, e, 0, &settled) }()
-	err := f(inner)
+	err := f(ctx)
 	e = b.judge(ctx, err)
 	return err
 }
@@ -181,23 +175,20 @@ type RWMutexTicket struct {
 	settled bool // guarded by b.mu
 }
 
-// Done settles with what err says: see [atomicbreaker.Ticket.Done].
-func (t *RWMutexTicket) Done(err error) bool { return t.DoneContext(context.Background(), err) }
-
-// DoneContext settles with what err says of a call that had this context.
-func (t *RWMutexTicket) DoneContext(ctx context.Context, err error) bool {
+// Done settles with what err says of a call that had this context: see
+// [atomicbreaker.Ticket.Done].
+func (t *RWMutexTicket) Done(ctx context.Context, err error) bool {
 	if t.b == nil {
 		return false
 	}
-	e, decided := t.b.standard(ctx, err)
-	if decided {
-		return t.settle(e, 0)
+	if err == nil {
+		return t.settle(succeeded, 0)
 	}
 	if !t.take() {
 		return false
 	}
-	settled := false
-	defer func() { t.b.finish(t.claim, e, 0, &settled) }() // as a failure if Classify panics
+	e, settled := failed, false
+	defer func() { t.b.finish(t.claim, e, 0, &settled) }() // as a failure if a method of ctx or err panics, or Classify
 	e = t.b.judge(ctx, err)
 	return true
 }

@@ -174,7 +174,7 @@ func TestPredicateIsAskedAfterFailuresAndSlowCallsOnly(t *testing.T) {
 func TestPanicInPredicateReachesTheCallerAndCountsTheOutcome(t *testing.T) {
 	each(t, config{ReadyToTrip: func(atomicbreaker.Counts) bool { panic("predicate") }}, func(t *testing.T, r *rig) {
 		ticket := r.admit()
-		if got := recovered(func() { ticket.Done(errBroken) }); got != "predicate" {
+		if got := recovered(func() { ticket.Done(context.Background(), errBroken) }); got != "predicate" {
 			t.Errorf("recovered %v", got)
 		}
 		if s := r.Snapshot(); s.Failed != 1 || s.Rolling.Failures != 1 || s.State != closed {
@@ -424,7 +424,7 @@ func TestTripInHalfOpenGoesOnGrowing(t *testing.T) {
 		if got := r.RetryAfter(); got != time.Second {
 			t.Errorf("%v", got)
 		}
-		probe.Done(nil)
+		probe.Done(context.Background(), nil)
 		if s := r.Snapshot(); s.Late != 1 || s.Abandoned != 0 {
 			t.Errorf("%+v", s)
 		}
@@ -474,7 +474,7 @@ func TestClassification(t *testing.T) {
 						want, asks = c.byClassify, c.asks
 					}
 					asked = 0
-					if !r.admit().DoneContext(c.ctx, c.err) {
+					if !r.admit().Done(c.ctx, c.err) {
 						t.Error("not settled")
 					}
 					s := r.Snapshot()

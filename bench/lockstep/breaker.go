@@ -27,8 +27,7 @@ type Breaker interface {
 
 // Ticket is what their tickets have in common.
 type Ticket interface {
-	Done(error) bool
-	DoneContext(context.Context, error) bool
+	Done(context.Context, error) bool
 	Report(atomicbreaker.Outcome) bool
 	ReportAfter(atomicbreaker.Outcome, time.Duration) bool
 	Cancel() bool

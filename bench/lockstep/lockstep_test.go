@@ -1,6 +1,7 @@
 package lockstep_test
 
 import (
+	"context"
 	"flag"
 	"math/rand/v2"
 	"testing"
@@ -138,7 +139,7 @@ func TestAgreeUpToTheLargestProbeWindow(t *testing.T) {
 			}
 			b.clock.Advance(1000000)
 			for _, ticket := range tickets {
-				ticket.Done(nil)
+				ticket.Done(context.Background(), nil)
 			}
 		}
 		want := all[0].Snapshot()

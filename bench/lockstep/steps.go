@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -136,6 +137,9 @@ const (
 	doneNeutral
 	doneRefused // with the refusal of another breaker
 	doneCancelled
+	doneJoined   // with the same beside a failure
+	doneRefusals // with two of them
+	doneHollow   // with an error whose Unwrap panics
 	donePanics
 	doneUnknown // the last that Do knows too
 	reportSuccess
@@ -153,8 +157,8 @@ const (
 )
 
 var endingNames = [...]string{
-	"Done(nil)", "Done(plain)", "Done(benign)", "Done(neutral)", "Done(another's refusal)", "DoneContext(cancelled, plain)",
-	"Done(panics)", "Done(unknown)", "Report(Success)", "Report(Failure)", "Report(Ignored)", "Report(9)",
+	"Done(nil)", "Done(plain)", "Done(benign)", "Done(neutral)", "Done(another's refusal)", "Done(plain) after a cancellation",
+	"Done(a refusal and plain)", "Done(two refusals)", "Done(hollow)", "Done(panics)", "Done(unknown)", "Report(Success)", "Report(Failure)", "Report(Ignored)", "Report(9)",
 	"ReportAfter(Failure, 700ms)", "ReportAfter(Failure, 1m)", "ReportAfter(Failure, -1s)", "Cancel()", "Done(nil)", "Done(plain)", "Done(plain)",
 }
 
@@ -164,9 +168,9 @@ func (e ending) String() string { return endingNames[e] }
 func (e ending) apply(t Ticket) bool {
 	switch e {
 	case doneNil, doneNil2:
-		return t.Done(nil)
+		return t.Done(context.Background(), nil)
 	case doneCancelled:
-		return t.DoneContext(cancelled, errPlain)
+		return t.Done(cancelled, errPlain)
 	case reportSuccess:
 		return t.Report(atomicbreaker.Success)
 	case reportFailure:
@@ -184,7 +188,7 @@ func (e ending) apply(t Ticket) bool {
 	case cancel:
 		return t.Cancel()
 	default:
-		return t.Done(e.err())
+		return t.Done(context.Background(), e.err())
 	}
 }
 
@@ -199,6 +203,12 @@ func (e ending) err() error {
 		return errNeutral
 	case doneRefused:
 		return refusal
+	case doneJoined:
+		return errors.Join(refusal, errPlain)
+	case doneRefusals:
+		return errors.Join(refusal, refusal)
+	case doneHollow:
+		return hollow{}
 	case donePanics:
 		return errPanics
 	case doneUnknown:
@@ -217,6 +227,12 @@ var cancelled, refusal = func() (context.Context, error) {
 	_, err := other.Acquire()                                                                                      //breakervet:ignore it refuses
 	return ctx, fmt.Errorf("elsewhere: %w", err)
 }()
+
+// hollow is an error whose own method panics.
+type hollow struct{}
+
+func (hollow) Error() string { return "hollow" }
+func (hollow) Unwrap() error { panic(panicValue("Unwrap")) }
 
 // inside is what happens within Do.
 type inside uint8

@@ -100,7 +100,7 @@ func acquireDone(b *atomicbreaker.Breaker, err error) bool {
 	if refused != nil {
 		return false
 	}
-	t.Done(err)
+	t.Done(context.Background(), err)
 	return true
 }
 
@@ -114,7 +114,7 @@ func ticketInstance(b *atomicbreaker.Breaker) Instance {
 				return false
 			}
 			body()
-			t.Done(errFailed)
+			t.Done(context.Background(), errFailed)
 			return true
 		},
 	}

@@ -19,7 +19,7 @@ func twins() []Subject {
 			New:       func() any { return mutexTwin(JobOf(ClosedSuccess)) },
 			Use: func(b any) {
 				if t, refused := b.(*locked.Mutex).Acquire(); refused == nil {
-					t.Done(nil)
+					t.Done(context.Background(), nil)
 				}
 			},
 		},
@@ -53,7 +53,7 @@ func mutexTicket(b *locked.Mutex) Instance {
 		if refused != nil {
 			return false
 		}
-		t.Done(err)
+		t.Done(context.Background(), err)
 		return true
 	}
 	return Instance{
@@ -65,7 +65,7 @@ func mutexTicket(b *locked.Mutex) Instance {
 				return false
 			}
 			body()
-			t.Done(errFailed)
+			t.Done(context.Background(), errFailed)
 			return true
 		},
 	}
@@ -77,7 +77,7 @@ func rwMutexTicket(b *locked.RWMutex) Instance {
 		if refused != nil {
 			return false
 		}
-		t.Done(err)
+		t.Done(context.Background(), err)
 		return true
 	}
 	return Instance{
@@ -89,7 +89,7 @@ func rwMutexTicket(b *locked.RWMutex) Instance {
 				return false
 			}
 			body()
-			t.Done(errFailed)
+			t.Done(context.Background(), errFailed)
 			return true
 		},
 	}

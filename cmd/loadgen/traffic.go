@@ -93,7 +93,7 @@ func kindOf(err error) kind {
 		return answered
 	case errors.Is(err, atomicbreaker.ErrProbeLimit):
 		return refusedHalfOpen
-	case atomicbreaker.Rejected(err):
+	case atomicbreaker.IsRejected(err):
 		return refusedOpen
 	}
 	return failed

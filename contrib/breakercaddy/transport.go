@@ -82,7 +82,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.inner.RoundTrip(r)
 	}
 	resp, err := t.guard.RoundTrip(r)
-	if atomicbreaker.Rejected(err) {
+	if atomicbreaker.IsRejected(err) {
 		// To Caddy a dial error may be tried elsewhere, and only that for a
 		// method that is not GET; a HandlerError has the status to end with.
 		return nil, caddyhttp.Error(http.StatusServiceUnavailable, reverseproxy.NewDialError(err))

@@ -93,7 +93,7 @@ func TestRefusalIsAStatusAndTheRefusal(t *testing.T) {
 	_, streamErr := g.StreamingOutputCall(t.Context(), &pb.StreamingOutputCallRequest{})
 	for _, err := range []error{call(t, g), call(t, g, grpc.WaitForReady(true)), streamErr} {
 		var refusal *atomicbreaker.RejectedError
-		if status.Code(err) != codes.Unavailable || !errors.Is(err, atomicbreaker.ErrOpen) || !atomicbreaker.Rejected(err) ||
+		if status.Code(err) != codes.Unavailable || !errors.Is(err, atomicbreaker.ErrOpen) || !atomicbreaker.IsRejected(err) ||
 			!errors.As(err, &refusal) || refusal.Name() != "billing" || refusal.RetryAfter() == 0 {
 			t.Errorf("got %v", err)
 		}
@@ -298,7 +298,7 @@ func TestHealthServicePassesBy(t *testing.T) {
 	if err := call(t, g); err != nil {
 		t.Errorf("a method that the user exempted: %v", err)
 	}
-	if _, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}); !atomicbreaker.Rejected(err) {
+	if _, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}); !atomicbreaker.IsRejected(err) {
 		t.Errorf("a health check that the user did not exempt: %v", err)
 	}
 }

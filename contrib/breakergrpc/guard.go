@@ -41,7 +41,7 @@ import (
 // opening that it causes.
 //
 // A refusal is a status error with code Unavailable for which
-// [atomicbreaker.Rejected] is true. The RPC is not sent, and gRPC's retry policy, which
+// [atomicbreaker.IsRejected] is true. The RPC is not sent, and gRPC's retry policy, which
 // works below the interceptors, does not see it.
 //
 // RPCs of the standard health service pass by the breaker, uncounted: a pool
@@ -138,6 +138,7 @@ func (g *Guard) breakerOf(ctx context.Context, m Method) (*atomicbreaker.Breaker
 
 // settle tells how an RPC under ctx, the caller's, ended.
 func (g *Guard) settle(ctx context.Context, t *atomicbreaker.Ticket, err error) {
+	defer t.Report(atomicbreaker.Failure) // if a method of the context panics
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		t.Report(atomicbreaker.Ignored)
 		return
@@ -145,27 +146,29 @@ func (g *Guard) settle(ctx context.Context, t *atomicbreaker.Ticket, err error) 
 	settle(t, err, g.Classify)
 }
 
-// settle settles by the error of an RPC, as a Failure if classify panics.
+// settle settles by the error of an RPC, as a Failure if classify or a method
+// of the error panics.
 func settle(t *atomicbreaker.Ticket, err error, classify func(error) atomicbreaker.Outcome) {
-	if err == nil {
-		t.Report(atomicbreaker.Success)
+	defer t.Report(atomicbreaker.Failure) // does nothing to a ticket that is settled
+	outcome := atomicbreaker.Success
+	if err != nil {
+		outcome = outcomeOfError(err, classify)
+	}
+	if outcome == atomicbreaker.Failure {
+		t.ReportAfter(outcome, retryDelay(err))
 		return
 	}
-	outcome := atomicbreaker.Failure
-	defer func() {
-		if outcome == atomicbreaker.Failure {
-			t.ReportAfter(outcome, retryDelay(err))
-			return
-		}
-		t.Report(outcome)
-	}()
+	t.Report(outcome)
+}
+
+func outcomeOfError(err error, classify func(error) atomicbreaker.Outcome) atomicbreaker.Outcome {
 	switch code := status.Code(err); {
-	case code == codes.Canceled, atomicbreaker.Rejected(err):
-		outcome = atomicbreaker.Ignored
+	case code == codes.Canceled, atomicbreaker.IsRejected(err):
+		return atomicbreaker.Ignored
 	case classify != nil:
-		outcome = classify(err)
+		return classify(err)
 	default:
-		outcome = OutcomeOf(code)
+		return OutcomeOf(code)
 	}
 }
 

@@ -17,11 +17,17 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	if err != nil {
 		return balancer.PickResult{}, err
 	}
+	picked := false
+	defer func() {
+		if !picked { // a panic passes through
+			t.ticket.Cancel()
+		}
+	}()
 	result, err := b.picker.Pick(info)
 	if err != nil {
-		t.ticket.Cancel()
 		return result, err
 	}
+	picked = true
 	t.inner = result.Done
 	result.Done = t.done
 	return result, nil
@@ -105,6 +111,7 @@ type try struct {
 // success: gRPC calls it empty for a pick whose connection was lost before
 // anything was sent, and taking that for a success would close the breaker of a dead backend.
 func (t *try) done(info balancer.DoneInfo) {
+	defer t.ticket.Report(atomicbreaker.Failure) // if inner or a method of the error panics
 	if t.inner != nil {
 		t.inner(info)
 	}

@@ -139,7 +139,7 @@ func TestWaitsForAConnectionToComeOnlyIfItMayBeUsed(t *testing.T) {
 		t.Errorf("got %v with a backend to come, want to wait", err)
 	}
 	coming.Trip()
-	if _, err := p.Pick(balancer.PickInfo{}); !atomicbreaker.Rejected(err) {
+	if _, err := p.Pick(balancer.PickInfo{}); !atomicbreaker.IsRejected(err) {
 		t.Errorf("got %v with an open backend to come, want a refusal", err)
 	}
 }

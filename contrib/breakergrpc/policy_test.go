@@ -160,10 +160,10 @@ func TestPolicyFailsAtOnceWhenAllAreOpen(t *testing.T) {
 		t.Errorf("got %v, want Unavailable by the breaker that will be ready first, in 4 s", err)
 	}
 	if s, err := b.StreamingOutputCall(t.Context(), &pb.StreamingOutputCallRequest{}); err == nil {
-		if _, err = s.Recv(); !atomicbreaker.Rejected(err) {
+		if _, err = s.Recv(); !atomicbreaker.IsRejected(err) {
 			t.Errorf("stream: %v", err)
 		}
-	} else if !atomicbreaker.Rejected(err) {
+	} else if !atomicbreaker.IsRejected(err) {
 		t.Errorf("stream: %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestPolicysRefusalIsIgnoredAbove(t *testing.T) {
 	b := newBalanced(t, 1, atomicbreaker.Config{}, grpc.WithUnaryInterceptor(guard.UnaryClient), grpc.WithStreamInterceptor(guard.StreamClient))
 	want := booksOf(guard.Breaker)
 	b.breaker(b.backends[0]).Trip()
-	if err := call(t, b); !atomicbreaker.Rejected(err) {
+	if err := call(t, b); !atomicbreaker.IsRejected(err) {
 		t.Fatalf("got %v", err)
 	}
 	if s, err := b.StreamingOutputCall(t.Context(), &pb.StreamingOutputCallRequest{}); err == nil {
@@ -236,7 +236,7 @@ func TestPolicyKeepsBreakersThroughIdleness(t *testing.T) {
 		}
 	}
 	want.Trip()
-	if err := call(t, b, grpc.WaitForReady(true)); !atomicbreaker.Rejected(err) || b.breaker(b.backends[0]) != want {
+	if err := call(t, b, grpc.WaitForReady(true)); !atomicbreaker.IsRejected(err) || b.breaker(b.backends[0]) != want {
 		t.Errorf("after idleness the breaker is a new one: %v", err)
 	}
 }

@@ -17,13 +17,20 @@ type judgedBody struct {
 }
 
 func (b *judgedBody) Read(p []byte) (int, error) {
+	returned := false
+	defer func() {
+		if !returned { // a panic passes through
+			b.ticket.Report(atomicbreaker.Failure)
+		}
+	}()
 	n, err := b.ReadCloser.Read(p)
+	returned = true
 	switch err {
 	case nil:
 	case io.EOF:
 		b.ticket.Report(atomicbreaker.Success)
 	default:
-		b.ticket.DoneContext(b.ctx, err)
+		b.ticket.Done(b.ctx, err)
 	}
 	return n, err
 }

@@ -46,7 +46,7 @@ func TestOverloadedBackendRecoversBehindTheProxy(t *testing.T) {
 					if err == nil && resp.StatusCode != 200 {
 						err = overload.ErrFull{}
 					}
-					return atomicbreaker.Rejected(err), err
+					return atomicbreaker.IsRejected(err), err
 				}
 				if !pool.Ready() {
 					return true, atomicbreaker.ErrOpen

@@ -20,7 +20,7 @@ func ExampleTransport() {
 	for range 5 {
 		resp, err := client.Get(billing.URL)
 		switch {
-		case atomicbreaker.Rejected(err):
+		case atomicbreaker.IsRejected(err):
 			fmt.Println("not sent:", b.State())
 		case err != nil:
 			fmt.Println("no answer:", err)

@@ -58,7 +58,7 @@ type Handler struct {
 	Classify func(status int, header http.Header) atomicbreaker.Outcome
 
 	// Refuse answers a request that was refused, by an error for which
-	// [atomicbreaker.Rejected] is true. Default: [WriteRefusal].
+	// [atomicbreaker.IsRejected] is true. Default: [WriteRefusal].
 	Refuse func(w http.ResponseWriter, r *http.Request, refusal error)
 }
 
@@ -110,6 +110,7 @@ func (h *Handler) breakerOf(r *http.Request) *atomicbreaker.Breaker {
 
 // settle runs when Next has returned, panicked or ended its goroutine.
 func (h *Handler) settle(s *served, r *http.Request) {
+	defer s.ticket.Report(atomicbreaker.Failure) // if the context, the writer or Classify panics
 	left := errors.Is(r.Context().Err(), context.Canceled)
 	if !s.returned {
 		// Recovered and raised again from within the deferred call, a panic
@@ -129,10 +130,8 @@ func (h *Handler) settle(s *served, r *http.Request) {
 		s.ticket.Report(atomicbreaker.Ignored)
 		return
 	}
-	outcome := atomicbreaker.Failure
 	header := s.Header()
-	defer func() { s.ticket.ReportAfter(outcome, retryAfter(header)) }() // also if Classify panics
-	outcome = h.outcomeOf(s.status, header)
+	s.ticket.ReportAfter(h.outcomeOf(s.status, header), retryAfter(header))
 }
 
 func (h *Handler) outcomeOf(status int, header http.Header) atomicbreaker.Outcome {

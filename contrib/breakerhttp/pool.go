@@ -74,7 +74,7 @@ func (b *Backend) InFlight() int { return int(b.inFlight.Load()) }
 //
 // If no backend is ready, the request is refused at once, by the breaker that
 // will be ready first: there is no limit on how many may be open. The refusal
-// is an error for which [atomicbreaker.Rejected] is true.
+// is an error for which [atomicbreaker.IsRejected] is true.
 //
 // A Pool is an [http.RoundTripper], for an [http.Client] whose requests name
 // any host, and the heart of [Pool.Proxy]. It may be used concurrently.

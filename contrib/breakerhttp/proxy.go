@@ -35,7 +35,7 @@ func ErrorHandler(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case r.Context().Err() != nil:
 		w.WriteHeader(StatusClientClosedRequest)
-	case atomicbreaker.Rejected(err):
+	case atomicbreaker.IsRejected(err):
 		WriteRefusal(w, err)
 	default:
 		w.WriteHeader(http.StatusBadGateway)

@@ -27,7 +27,7 @@ func TestRefusalIsATypedErrorAndClosesTheRequestBody(t *testing.T) {
 				t.Errorf("got a response: %v", resp.Status)
 			}
 			var refusal *atomicbreaker.RejectedError
-			if !errors.Is(err, atomicbreaker.ErrOpen) || !atomicbreaker.Rejected(err) || !errors.As(err, &refusal) {
+			if !errors.Is(err, atomicbreaker.ErrOpen) || !atomicbreaker.IsRejected(err) || !errors.As(err, &refusal) {
 				t.Fatalf("got %v, want the breaker's refusal", err)
 			}
 			if got := refusal.RetryAfter(); got != 3800*time.Millisecond || refusal.Name() != "billing" {

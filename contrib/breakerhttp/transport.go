@@ -23,7 +23,7 @@ import (
 //
 // A refused call does not reach Base: its request body is closed and the
 // caller gets no response and the breaker's refusal, for which
-// [atomicbreaker.Rejected] is true, also through the client's *url.Error.
+// [atomicbreaker.IsRejected] is true, also through the client's *url.Error.
 //
 // What an exchange says about health is decided when its headers are there:
 //
@@ -185,7 +185,7 @@ func (t *Transport) exchange(req *http.Request, ticket *atomicbreaker.Ticket, bo
 func (t *Transport) judge(req *http.Request, ticket *atomicbreaker.Ticket, body *judgedBody, resp *http.Response, err error) {
 	ctx := req.Context()
 	if err != nil {
-		ticket.DoneContext(ctx, err)
+		ticket.Done(ctx, err)
 		return
 	}
 	outcome := atomicbreaker.Failure // of a Base that returns neither response nor error

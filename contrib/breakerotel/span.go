@@ -49,7 +49,7 @@ func Refused(ctx context.Context, err error) bool {
 	if span := recording(ctx); span != nil {
 		return note(span, err)
 	}
-	return atomicbreaker.Rejected(err)
+	return atomicbreaker.IsRejected(err)
 }
 
 // recording returns the span in ctx, or nil if there is none that records.

@@ -79,7 +79,7 @@ func TestSpanEvents(t *testing.T) {
 
 		check("an inner breaker's refusal", func(ctx context.Context) {
 			outer := atomicbreaker.MustNew(config("outer"))
-			if err := Do(ctx, outer, func(context.Context) error { return b.Do(ctx, succeed) }); !atomicbreaker.Rejected(err) {
+			if err := Do(ctx, outer, func(context.Context) error { return b.Do(ctx, succeed) }); !atomicbreaker.IsRejected(err) {
 				t.Error(err)
 			}
 		}, "circuitbreaker.refused circuitbreaker.name=stock circuitbreaker.state=open circuitbreaker.reason=forced")
@@ -95,7 +95,7 @@ func TestSpanEvents(t *testing.T) {
 				return nil, err
 			})}
 			req, _ := http.NewRequestWithContext(ctx, "GET", "http://example.com", nil)
-			if _, err := transport.RoundTrip(req); !atomicbreaker.Rejected(err) {
+			if _, err := transport.RoundTrip(req); !atomicbreaker.IsRejected(err) {
 				t.Error(err)
 			}
 		}, "circuitbreaker.refused circuitbreaker.name=stock circuitbreaker.state=open circuitbreaker.reason=forced")

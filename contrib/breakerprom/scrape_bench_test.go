@@ -101,7 +101,7 @@ func BenchmarkCallsBesideScrapes(b *testing.B) {
 		for ; !until(); n += 1000 {
 			for range 1000 {
 				ticket, _ := hot.Acquire()
-				ticket.Done(nil)
+				ticket.Done(context.Background(), nil)
 			}
 		}
 		wall = float64(n) / time.Since(start).Seconds()

@@ -109,7 +109,7 @@ func quick() *atomicbreaker.Breaker {
 func outage(t *testing.T, b *atomicbreaker.Breaker, call func() error, heal func()) {
 	t.Helper()
 	for n := 0; ; n++ {
-		if err := call(); atomicbreaker.Rejected(err) {
+		if err := call(); atomicbreaker.IsRejected(err) {
 			break
 		} else if n > 10 {
 			t.Fatalf("not open after %d calls: %v", n, err)

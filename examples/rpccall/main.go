@@ -62,7 +62,7 @@ func run(w io.Writer) error {
 		}
 		price, err := priceOf(context.Background(), b, dial, item)
 		if err != nil {
-			fmt.Fprintf(w, "%q: no price, asked: %v\n", item, !atomicbreaker.Rejected(err))
+			fmt.Fprintf(w, "%q: no price, asked: %v\n", item, !atomicbreaker.IsRejected(err))
 			continue
 		}
 		fmt.Fprintf(w, "%q: %d\n", item, price)

@@ -110,8 +110,8 @@ func TestSharingIsSeen(t *testing.T) {
 		}},
 		"every success writes to the streak": {"closed", overlay.Edit{
 			File: "atomicbreaker/ticket.go",
-			Old:  "			s := b.ring.Pick()\n",
-			New:  "			b.streak.v.CompareAndSwap(0, 0)\n			s := b.ring.Pick()\n",
+			Old:  "		n := s.Peek(ring.Success) // [E1 observe]\n",
+			New:  "		b.streak.v.CompareAndSwap(0, 0)\n		n := s.Peek(ring.Success) // [E1 observe]\n",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@
 package coherence
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -88,7 +89,7 @@ func newAtomic(path string, processors int) (subject, error) {
 			outcome := outcomes(path, processor)
 			return func() {
 				if t, err := b.Acquire(); err == nil {
-					t.Done(outcome())
+					t.Done(context.Background(), outcome())
 				}
 			}
 		},
@@ -109,7 +110,7 @@ func newMutex(path string, processors int) (subject, error) {
 			outcome := outcomes(path, processor)
 			return func() {
 				if t, err := b.Acquire(); err == nil {
-					t.Done(outcome())
+					t.Done(context.Background(), outcome())
 				}
 			}
 		},

@@ -205,7 +205,10 @@ var scenarios = []scenario{
 // resetAndCount is an outcome from before a Reset that races with it and with
 // one from after. Only the second may be in the window.
 func resetAndCount(seen states, old atomicbreaker.Outcome) sched.Program {
-	r := newRig(base(), seen)
+	c := base()
+	c.ConsecutiveFailures = 5
+	r := newRig(c, seen)
+	r.call(failure) // so that the cell that both count in is live
 	t := r.acquire()
 	p := r.program(func() { t.Report(old) }, func() { r.reset(); r.call(failure) })
 	p.End = func() error {

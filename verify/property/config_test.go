@@ -115,7 +115,7 @@ func (u *user) acquire(before atomicbreaker.Snapshot) error {
 	if err != nil {
 		u.refused++
 		switch {
-		case !atomicbreaker.Rejected(err):
+		case !atomicbreaker.IsRejected(err):
 			return fmt.Errorf("refused with %v", err)
 		case before.State == atomicbreaker.StateClosed, before.Mode == atomicbreaker.Shadow:
 			return fmt.Errorf("a breaker that is %v and %v refused", before.State, before.Mode)

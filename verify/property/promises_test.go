@@ -53,7 +53,7 @@ var entries = []entry{
 	{"Ready, closed", nil, func(b *atomicbreaker.Breaker) { b.Ready() }, 0},
 	{"Acquire and Done, closed", nil, func(b *atomicbreaker.Breaker) {
 		if t, err := b.Acquire(); err == nil {
-			t.Done(nil)
+			t.Done(context.Background(), nil)
 		}
 	}, 0},
 	{"Success, closed", nil, report(atomicbreaker.Success), 0},

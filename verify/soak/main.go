@@ -4,7 +4,10 @@
 // of operations. It ends with an error at the first broken guarantee, and when
 // memory or goroutines grow.
 //
-//	go run ./soak [-ops 1000000000] [-time 30m] [-seed 1]
+//	go run ./soak [-ops 1000000000] [-time 30m] [-seed 1] [-storm 15s]
+//
+// Before that it turns the buckets of windows over under many recorders for
+// the time that -storm says, and compares windows and totals exactly.
 package main
 
 import (
@@ -13,6 +16,8 @@ import (
 	"os"
 	"runtime"
 	"time"
+
+	"github.com/atomicbreaker/breaker/verify/internal/storm"
 )
 
 func main() {
@@ -20,9 +25,10 @@ func main() {
 	flag.Float64Var(&o.operations, "ops", 1e9, "calls of the breakers in all")
 	flag.DurationVar(&o.atMost, "time", 30*time.Minute, "stop after this time even so")
 	flag.Uint64Var(&o.seed, "seed", 1, "of everything that is drawn")
+	flag.DurationVar(&o.storm, "storm", 15*time.Second, "turn buckets over for so long")
 	flag.Parse()
-	if o.operations <= 0 || o.atMost <= 0 {
-		fmt.Fprintln(os.Stderr, "soak: -ops and -time want to be above 0")
+	if o.operations <= 0 || o.atMost <= 0 || o.storm < 0 {
+		fmt.Fprintln(os.Stderr, "soak: -ops and -time want to be above 0, -storm 0 or more")
 		os.Exit(2)
 	}
 	o.log = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
@@ -37,6 +43,7 @@ type options struct {
 	operations float64
 	atMost     time.Duration
 	seed       uint64
+	storm      time.Duration
 	perRound   int // operations of one worker between two rests; 0 is 100,000
 	log        func(format string, args ...any)
 }
@@ -48,6 +55,9 @@ func soak(o options) error {
 	}
 	subjects, err := newSubjects(o.seed)
 	if err != nil {
+		return err
+	}
+	if err := turnOver(o); err != nil {
 		return err
 	}
 	began, done, rounds := time.Now(), 0.0, 0
@@ -84,6 +94,21 @@ func soak(o options) error {
 	if done < o.operations {
 		o.log("stopped by -time at %.1f %% of the operations", 100*done/o.operations)
 	}
+	return nil
+}
+
+// turnOver runs storms for the time that o says.
+func turnOver(o options) error {
+	began, outcomes := time.Now(), uint64(0)
+	n := 0
+	for ; time.Since(began) < o.storm; n++ {
+		some, err := storm.Round(n)
+		if err != nil {
+			return fmt.Errorf("turnover storm, %w", err)
+		}
+		outcomes += some
+	}
+	o.log("%.3g outcomes in %d storms of turnovers, none lost", float64(outcomes), n)
 	return nil
 }
 

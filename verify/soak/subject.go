@@ -214,9 +214,9 @@ func (s *subject) settle(r *rand.Rand, t *atomicbreaker.Ticket) (won uint64) {
 	case p < 4:
 		count(t.Cancel())
 	case p >= 100-s.faults.Load():
-		count(t.Done(errFault))
+		count(t.Done(context.Background(), errFault))
 	default:
-		count(t.Done(nil))
+		count(t.Done(context.Background(), nil))
 	}
 	if r.IntN(64) == 0 {
 		count(t.Report(atomicbreaker.Failure))

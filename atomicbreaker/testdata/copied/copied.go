@@ -1,9 +1,13 @@
 // Package copied does what go vet has to find: it copies tickets.
 package copied
 
-import "github.com/atomicbreaker/breaker/atomicbreaker"
+import (
+	"context"
 
-func settle(t atomicbreaker.Ticket) { t.Done(nil) }
+	"github.com/atomicbreaker/breaker/atomicbreaker"
+)
+
+func settle(t atomicbreaker.Ticket) { t.Done(context.Background(), nil) }
 
 // Copy hands a copy of a ticket on.
 func Copy(b *atomicbreaker.Breaker) {

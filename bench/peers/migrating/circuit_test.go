@@ -68,7 +68,7 @@ func Example_circuitAfter() {
 			defer cancel()
 			return stock(ctx, sku)
 		})
-		if atomicbreaker.Rejected(err) {
+		if atomicbreaker.IsRejected(err) {
 			return lastKnown, nil
 		}
 		return n, err

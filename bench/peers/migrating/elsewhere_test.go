@@ -23,7 +23,7 @@ func Example_resilience4jAfter() {
 
 	drive(func(ctx context.Context, sku string) (int, error) {
 		n, err := atomicbreaker.Do(ctx, b, func(ctx context.Context) (int, error) { return stock(ctx, sku) })
-		if atomicbreaker.Rejected(err) {
+		if atomicbreaker.IsRejected(err) {
 			return lastKnown, nil
 		}
 		return n, err
@@ -45,7 +45,7 @@ func Example_pollyAfter() {
 
 	drive(func(ctx context.Context, sku string) (int, error) {
 		n, err := atomicbreaker.Do(ctx, b, func(ctx context.Context) (int, error) { return stock(ctx, sku) })
-		if atomicbreaker.Rejected(err) {
+		if atomicbreaker.IsRejected(err) {
 			return lastKnown, nil
 		}
 		return n, err

@@ -44,7 +44,7 @@ func Example_gobreakerAfter() {
 
 	drive(func(ctx context.Context, sku string) (int, error) {
 		n, err := atomicbreaker.Do(ctx, b, func(ctx context.Context) (int, error) { return stock(ctx, sku) })
-		if atomicbreaker.Rejected(err) {
+		if atomicbreaker.IsRejected(err) {
 			return lastKnown, nil
 		}
 		return n, err
@@ -76,7 +76,7 @@ func Example_twoStepAfter() {
 			return lastKnown, nil
 		}
 		n, err := stock(ctx, sku)
-		ticket.DoneContext(ctx, err)
+		ticket.Done(ctx, err)
 		return n, err
 	})
 	// Output: failed at first, then answered with 42

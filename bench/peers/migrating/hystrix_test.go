@@ -49,7 +49,7 @@ func Example_hystrixAfter() {
 			defer cancel()
 			return stock(ctx, sku)
 		})
-		if atomicbreaker.Rejected(err) {
+		if atomicbreaker.IsRejected(err) {
 			return lastKnown, nil
 		}
 		return n, err

@@ -52,7 +52,7 @@ func Example_shadowInItsPlace() {
 			if _, err := atomicbreaker.Do(context.Background(), b, func(ctx context.Context) (int, error) {
 				sent++
 				return stock(ctx, "4711")
-			}); atomicbreaker.Rejected(err) {
+			}); atomicbreaker.IsRejected(err) {
 				refused++
 			}
 		}

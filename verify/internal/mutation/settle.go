@@ -1,0 +1,58 @@
+package mutation
+
+const failures = "atomicbreaker/errors.go"
+
+// settle are the mutations of how a ticket is settled by what the user's own
+// errors, contexts, functions and clock say or break.
+var settle = []Mutation{
+	m("G6", "a ticket whose error or context panics is lost", ticket,
+		"	outcome := Failure\n	defer func() { t.settle(outcome, 0) }()\n	outcome = t.breaker.outcomeOf(ctx, err)",
+		"	t.settle(t.breaker.outcomeOf(ctx, err), 0)"),
+	m("G6", "an error that panics is a success", ticket,
+		"	outcome := Failure\n	defer func() { t.settle(outcome, 0) }()\n	outcome = t", "	outcome := Success\n	defer func() { t.settle(outcome, 0) }()\n	outcome = t"),
+	m("G6", "only panics of Classify are survived", ticket,
+		"	outcome := Failure\n	defer func() { t.settle(outcome, 0) }()\n	outcome = t.breaker.outcomeOf(ctx, err)",
+		"	outcome := Failure\n	if saysNothing(ctx, err) {\n		outcome = Ignored\n	}\n	defer func() { t.settle(outcome, 0) }()\n	if c := t.breaker.cfg.Classify; c != nil && outcome != Ignored {\n		outcome = Failure\n		outcome = c(err)\n	}"),
+	m("G6", "a judge that panics loses the call", do,
+		"	outcome := Failure\n	defer func() { t.settle(outcome, 0) }()\n	v, err = f(ctx)", "	var outcome Outcome\n	defer func() {\n		if outcome != 0 || err == nil {\n			t.settle(outcome, 0)\n		}\n	}()\n	v, err = f(ctx)"),
+	m("G6", "a clock that panics loses a probe", halfOpen,
+		"		case read:\n		case b.freePlace(gen):\n			b.ring.AddTotal(ring.Failure)", "		case read || b.freePlace(gen):"),
+	m("G1", "a clock that panics keeps a probe's place", halfOpen,
+		"		case read:\n		case b.freePlace(gen):\n			b.ring.AddTotal(ring.Failure)\n		default:\n			b.ring.Count(countLate)\n		}", "		case read:\n		default:\n			b.ring.AddTotal(ring.Failure)\n		}"),
+	m("G1", "a jitter source that panics keeps a probe's place", halfOpen,
+		"		if !taken {\n			b.freePlace(gen)\n		}\n	}()\n	for", "	}()\n	for"),
+	m("G1", "a timer that panics keeps the place of a probe that was not made", halfOpen,
+		"		if !kicked {\n			b.freePlace(gen)\n		}", "		_ = kicked"),
+	m("G6", "a clock that panics loses a timed call", ticket,
+		"		if !read {\n			t.breaker.ring.AddTotal(ring.Failure)\n		}", "		_ = read"),
+	m("G6", "a clock that panics loses the first call of a window", closed,
+		"		if !woken {\n			b.ring.AddTotal(ring.Failure)\n		}", "		_ = woken"),
+	m("G4", "a jitter source that panics stops the breaker's time", timer,
+		"		if !rested { // the clock or Config.Rand panics\n			b.running.Store(0)\n		}", "		_ = rested"),
+
+	m("G6", "one refusal makes a join a refusal", failures,
+		"		if !rejected(err, visits) {\n			return false\n		}\n	}\n	return len(errs) > 0", "		if rejected(err, visits) {\n			return true\n		}\n	}\n	return false"),
+	m("G6", "an error that joins nothing is a refusal", failures,
+		"	return len(errs) > 0\n", "	return true\n"),
+	m("G6", "a refusal within a join is never seen", failures,
+		"			return allRejected(e.Unwrap(), visits)", "			return false"),
+	m("G6", "what an error claims to be makes it a refusal", failures,
+		"	visits := 1000 // an error may wrap itself\n", "	if _, ok := errors.AsType[*RejectedError](err); ok {\n		return true\n	}\n	visits := 1000\n"),
+	m("G6", "an error that wraps itself never ends", failures,
+		"		*visits--\n", ""),
+	m("G6", "a typed nil is a refusal", failures,
+		"			return e != nil\n", "			return true\n"),
+
+	m("G4", "Do gives a probe a context of its own", do,
+		"		defer traceProbe(ctx)()\n	}\n	returned := false", "		defer traceProbe(ctx)()\n		var cancel func()\n		ctx, cancel = context.WithTimeout(ctx, b.cfg.Recovery.ProbeTimeout)\n		defer cancel()\n	}\n	returned := false"),
+	m("G4", "DoWith gives a probe a context of its own", do,
+		"		defer traceProbe(ctx)()\n	}\n	outcome := Failure", "		defer traceProbe(ctx)()\n		var cancel func()\n		ctx, cancel = context.WithCancel(ctx)\n		defer cancel()\n	}\n	outcome := Failure"),
+	m("G6", "DoWith asks about a caller who has left", do,
+		"	if err != nil && saysNothing(ctx, err) {", "	if err != nil && IsRejected(err) {"),
+	m("G6", "DoWith asks about another breaker's refusal", do,
+		"	if err != nil && saysNothing(ctx, err) {", "	if err != nil && cancelled(ctx) {"),
+	m("G6", "an answer to a caller who has left is ignored", do,
+		"	if err != nil && saysNothing(ctx, err) {", "	if saysNothing(ctx, err) {"),
+	m("G6", "a nil context loses a failed ticket", ticket,
+		"	t.settleError(ctx, err)\n	return true\n}", "	if ctx == nil {\n		panic(\"nil context\")\n	}\n	t.settleError(ctx, err)\n	return true\n}"),
+}
