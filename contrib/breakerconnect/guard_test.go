@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"connectrpc.com/connect"
@@ -265,6 +266,26 @@ func TestWhoLeaves(t *testing.T) {
 			}
 			a.WantOutcomes(outcomes{Ignored: 1, Failed: 1})
 		}
+	}
+}
+
+// A handler cannot tell a client whose time is up from one that left a moment before.
+func TestCancelledInTheLastTwentieth(t *testing.T) {
+	for after, want := range map[time.Duration]outcomes{
+		940 * time.Millisecond: {Ignored: 1},
+		960 * time.Millisecond: {Failed: 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := breakertest.New(t, breakertest.Closed, atomicbreaker.Config{})
+			ctx, leave := context.WithTimeout(t.Context(), time.Second)
+			rpc := (&breakerconnect.Guard{Breaker: b.Breaker}).WrapUnary(func(ctx context.Context, _ connect.AnyRequest) (connect.AnyResponse, error) {
+				time.Sleep(after)
+				leave()
+				return nil, ctx.Err()
+			})
+			_, _ = rpc(ctx, connect.NewRequest(new(empty)))
+			b.WantOutcomes(want)
+		})
 	}
 }
 
