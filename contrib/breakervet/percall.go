@@ -18,7 +18,7 @@ var PerCall = &analysis.Analyzer{
 
 func makes(name string) bool {
 	switch name {
-	case "New", "MustNew", "NewGroup", "MustNewGroup":
+	case "New", "MustNew", "NewGroup":
 		return true
 	}
 	return false

@@ -57,7 +57,7 @@ func TestLifeOfABreaker(t *testing.T) {
 			require.NoError(t, run(cb, nil))
 		}
 		require.Equal(t, gobreaker.Counts{Requests: 10, TotalSuccesses: 10, ConsecutiveSuccesses: 10}, cb.Counts())
-		time.Sleep(30*time.Second + 1)
+		time.Sleep(30*time.Second + time.Nanosecond)
 		require.NoError(t, run(cb, nil)) // the interval is over: counted anew
 		require.Equal(t, gobreaker.Counts{Requests: 1, TotalSuccesses: 1, ConsecutiveSuccesses: 1}, cb.Counts())
 		require.Equal(t, errFailed, run(cb, errFailed))
@@ -67,7 +67,7 @@ func TestLifeOfABreaker(t *testing.T) {
 		require.Equal(t, gobreaker.ErrOpenState, run(cb, nil))
 		time.Sleep(90 * time.Second)
 		require.Equal(t, gobreaker.ErrOpenState, run(cb, nil))
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		require.Equal(t, gobreaker.StateHalfOpen, cb.State())
 
 		var over sync.WaitGroup
@@ -105,7 +105,7 @@ func TestDoneTakesABool(t *testing.T) {
 		done, err := cb.Allow()
 		require.Nil(t, done)
 		require.True(t, err == gobreaker.ErrOpenState)
-		time.Sleep(time.Second + 1)
+		time.Sleep(time.Second + time.Nanosecond)
 		done, err = cb.Allow()
 		require.NoError(t, err)
 		require.Equal(t, gobreaker.Counts{Requests: 1}, cb.Counts())

@@ -6,16 +6,16 @@ import (
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 )
 
-func call(ctx context.Context) error               { return nil }
-func get(ctx context.Context) (int, error)         { return 0, nil }
-func with(ctx context.Context, n int) (int, error) { return n, nil }
+func call(ctx context.Context) error         { return nil }
+func get(ctx context.Context) (int, error)   { return 0, nil }
+func judge(int, error) atomicbreaker.Outcome { return atomicbreaker.Success }
 
 func mistakes(ctx context.Context, b *atomicbreaker.Breaker) {
 	ticket, _ := b.Acquire() // want `the refusal of Acquire is dropped: with an error the call must not be made`
 	ticket.Done(ctx, call(ctx))
-	b.Do(ctx, call)                       // want `the error of Breaker.Do is dropped`
-	atomicbreaker.Do(ctx, b, get)         // want `the error of Do is dropped`
-	atomicbreaker.DoWith(ctx, b, 1, with) // want `the error of DoWith is dropped`
+	b.Do(ctx, call)                          // want `the error of Breaker.Do is dropped`
+	atomicbreaker.Do(ctx, b, get)            // want `the error of Do is dropped`
+	atomicbreaker.DoWith(ctx, b, judge, get) // want `the error of DoWith is dropped`
 }
 
 func overwritten(ctx context.Context, b *atomicbreaker.Breaker) error {

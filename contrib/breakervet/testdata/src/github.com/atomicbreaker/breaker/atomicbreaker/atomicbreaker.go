@@ -43,6 +43,6 @@ func (t *Ticket) Cancel() bool                                           { retur
 func Do[T any](ctx context.Context, b *Breaker, f func(context.Context) (T, error)) (v T, err error) {
 	return
 }
-func DoWith[T, A any](ctx context.Context, b *Breaker, a A, f func(context.Context, A) (T, error)) (v T, err error) {
+func DoWith[T any](ctx context.Context, b *Breaker, judge func(T, error) Outcome, f func(context.Context) (T, error)) (v T, err error) {
 	return
 }
