@@ -89,8 +89,7 @@ type Breaker struct {
 // that cannot get to s, end the test.
 //
 // c.OnTransition and c.OnProbe are told of what New does, too. c.ReadyToTrip is
-// asked more often for NearlyOpen: the failures are counted on a copy first. A
-// Lease is not asked by New.
+// asked more often for NearlyOpen: the failures are counted on a copy first.
 func New(t TB, s Start, c atomicbreaker.Config) *Breaker {
 	t.Helper()
 	b := &Breaker{t: t}
@@ -178,7 +177,7 @@ func (b *Breaker) fail() {
 func failuresToOpen(t TB, c atomicbreaker.Config) int {
 	t.Helper()
 	c.Mode, c.Clock = atomicbreaker.Auto, new(clock.Manual)
-	c.OnTransition, c.OnProbe, c.Lease, c.LeaseTimeout = nil, nil, nil, 0
+	c.OnTransition, c.OnProbe = nil, nil
 	copied, err := atomicbreaker.New(c)
 	if err != nil {
 		return 1 // New will say so
