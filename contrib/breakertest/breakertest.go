@@ -133,8 +133,9 @@ func (b *Breaker) bring(s Start, failures int) {
 	case Open:
 		b.Trip()
 	case HalfOpen, ProbesFull:
-		b.Trip()
-		b.EndCooldown()
+		mode := b.Snapshot().Mode
+		b.SetMode(atomicbreaker.ForcedOpen)
+		b.SetMode(mode) // one that leaves ForcedOpen is half-open
 		if s == ProbesFull {
 			b.fill()
 		}
