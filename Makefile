@@ -8,7 +8,7 @@ test: ## run every test of every module (the README's command)
 	go test work
 
 race: ## the core's tests under the race detector on 1, 2 and 4 processors
-	go test -race -cpu 1,2,4 ./clock ./ring ./atomicbreaker ./contrib/breakerhttp ./contrib/gobreaker .
+	go test -race -cpu 1,2,4 ./clock ./ring ./atomicbreaker ./contrib/breakerhttp ./contrib/breakertest ./contrib/gobreaker/... .
 
 bench: ## regenerate benchstat.txt (under 15 minutes; nothing else running)
 	bash bench/run.sh full

@@ -19,6 +19,7 @@ require (
 	github.com/loov/hrtime v1.0.3
 	github.com/mercari/go-circuitbreaker v0.0.2
 	github.com/rubyist/circuitbreaker v2.2.1+incompatible
+	github.com/sony/gobreaker v1.0.0
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/vulcand/oxy/v2 v2.1.0
 	github.com/zeromicro/go-zero v1.10.3

@@ -28,17 +28,26 @@ func (r *run) request(how ending, inside func()) {
 	ourRequest := func() {
 		a = call(r.ours, how, inside, how == goexits && !r.setup.twoStep)
 	}
-	b = call(r.theirs, how, ourRequest, false)
+	b = call(r.theirs, r.setup.theirEnding(how), ourRequest, false)
 	if !b.ran {
 		ourRequest()
 	}
 	if a.ran && how == goexits { // Execute does not come back from it
-		a.value, a.err = b.value, b.err
+		a.value, a.err, a.panicked = b.value, b.err, b.panicked
 	}
 	if a.String() != b.String() || a.err != b.err {
 		r.differ("a request", a, b)
 	}
 	r.notice(b.err, how)
+}
+
+// theirEnding is how the original's request ends. Version 1 counts one that panics as a
+// failure without asking, as ours counts one that ends its goroutine.
+func (u setup) theirEnding(how ending) ending {
+	if u.v1 && !u.twoStep && how == goexits {
+		return panics
+	}
+	return how
 }
 
 func (r *run) notice(err error, how ending) {

@@ -15,6 +15,9 @@
 //   - Time stands still rather than let requests be silent for so long in
 //     half-open that ours gives them up.
 //
+// Version 1 of both is driven by the same programs, without a rolling window and excluded
+// requests. There a request of ours that ends its goroutine is one of the original's that panics.
+//
 // Functions that panic or call back, and what goes on at the same time, are the
 // subject of tests of contrib/gobreaker: the original hangs, or counts twice.
 package dropin

@@ -16,7 +16,7 @@ const (
 
 // setup is what the settings of both breakers are made from.
 type setup struct {
-	twoStep                   bool
+	twoStep, v1               bool
 	maxRequests               uint32
 	interval, period, timeout time.Duration
 	rule                      string
@@ -26,8 +26,8 @@ type setup struct {
 }
 
 func (u setup) String() string {
-	return fmt.Sprintf("two-step:%v MaxRequests:%d Interval:%v BucketPeriod:%v Timeout:%v ReadyToTrip:%s IsExcluded:%v IsSuccessful:%v",
-		u.twoStep, u.maxRequests, u.interval, u.period, u.timeout, u.rule, u.excludes, u.forgives)
+	return fmt.Sprintf("version 1:%v two-step:%v MaxRequests:%d Interval:%v BucketPeriod:%v Timeout:%v ReadyToTrip:%s IsExcluded:%v IsSuccessful:%v",
+		u.v1, u.twoStep, u.maxRequests, u.interval, u.period, u.timeout, u.rule, u.excludes, u.forgives)
 }
 
 // openFor is how long both breakers stay open: Timeout as ours understands it.

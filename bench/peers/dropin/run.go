@@ -37,11 +37,25 @@ func (d *Difference) Error() string {
 
 // Run carries out a program and returns a *Difference or nil. It belongs inside
 // of a testing/synctest bubble.
-func Run(program []byte, seen *Seen) error {
+func Run(program []byte, seen *Seen) error { return compare(program, seen, false) }
+
+// RunV1 is Run for version 1 of the original, and what stands in for that. It has no
+// rolling window and excludes no request.
+func RunV1(program []byte, seen *Seen) error { return compare(program, seen, true) }
+
+func compare(program []byte, seen *Seen, v1 bool) error {
 	head := program[:min(len(program), headerLen)]
-	r := &run{setup: settings(head), steps: decode(program[len(head):]), seen: seen, changed: time.Now()}
+	u := settings(head)
+	if u.v1 = v1; v1 {
+		u.period, u.excludes = 0, false
+	}
+	r := &run{setup: u, steps: decode(program[len(head):]), seen: seen, changed: time.Now()}
 	r.heard = r.changed
-	r.ours, r.theirs = newOurs(r.setup), newTheirs(r.setup)
+	if v1 {
+		r.ours, r.theirs = newOursV1(r.setup), newTheirsV1(r.setup)
+	} else {
+		r.ours, r.theirs = newOurs(r.setup), newTheirs(r.setup)
+	}
 	for len(r.steps) > 0 && r.err == nil {
 		r.next()
 	}

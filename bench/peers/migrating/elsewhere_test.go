@@ -17,7 +17,7 @@ func Example_resilience4jAfter() {
 		ConsecutiveFailures: atomicbreaker.Off,
 		SlowCallDuration:    60 * time.Second,
 		SlowCallRate:        1,
-		Cooldown:            atomicbreaker.Cooldown{Min: 60 * time.Second, Max: 60 * time.Second, Factor: 1},
+		Cooldown:            atomicbreaker.Cooldown{Min: 60 * time.Second, Max: 60 * time.Second, Factor: 1, Jitter: atomicbreaker.Off},
 		Recovery:            atomicbreaker.Recovery{Probes: 10, Successes: 6},
 	})
 
@@ -39,7 +39,7 @@ func Example_pollyAfter() {
 		MinimumCalls:        100,
 		FailureRate:         0.1,
 		ConsecutiveFailures: atomicbreaker.Off,
-		Cooldown:            atomicbreaker.Cooldown{Min: 5 * time.Second, Max: 5 * time.Second, Factor: 1},
+		Cooldown:            atomicbreaker.Cooldown{Min: 5 * time.Second, Max: 5 * time.Second, Factor: 1, Jitter: atomicbreaker.Off},
 		Recovery:            atomicbreaker.Recovery{Probes: 1},
 	})
 

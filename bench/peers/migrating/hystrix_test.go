@@ -39,7 +39,7 @@ func Example_hystrixAfter() {
 		MinimumCalls:        20,
 		FailureRate:         0.5,
 		ConsecutiveFailures: atomicbreaker.Off,
-		Cooldown:            atomicbreaker.Cooldown{Min: 5 * time.Second, Max: 5 * time.Second, Factor: 1},
+		Cooldown:            atomicbreaker.Cooldown{Min: 5 * time.Second, Max: 5 * time.Second, Factor: 1, Jitter: atomicbreaker.Off},
 		Recovery:            atomicbreaker.Recovery{Probes: 1},
 	})
 
