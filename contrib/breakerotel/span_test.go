@@ -61,14 +61,14 @@ func TestSpanEvents(t *testing.T) {
 		check("a success", do(succeed, nil))
 		check("the failure that opens", do(fail, errFailed), opened)
 		check("a refusal", do(succeed, atomicbreaker.ErrOpen),
-			"circuitbreaker.refused circuitbreaker.name=stock circuitbreaker.state=open circuitbreaker.reason=open circuitbreaker.retry_after=10")
+			"circuitbreaker.refused circuitbreaker.name=stock circuitbreaker.state=open circuitbreaker.reason=open circuitbreaker.retry_after=10.001")
 		time.Sleep(cooldown + time.Second)
 		probe, err := b.Acquire()
 		if err != nil {
 			t.Fatal(err)
 		}
 		check("a refusal in half-open", do(succeed, atomicbreaker.ErrProbeLimit),
-			"circuitbreaker.refused circuitbreaker.name=stock circuitbreaker.state=half_open circuitbreaker.reason=half_open")
+			"circuitbreaker.refused circuitbreaker.name=stock circuitbreaker.state=half_open circuitbreaker.reason=half_open circuitbreaker.retry_after=1")
 		probe.Cancel()
 		check("the probe that closes", do(succeed, nil),
 			"circuitbreaker.state_changed circuitbreaker.name=stock circuitbreaker.from_state=half_open circuitbreaker.state=closed")

@@ -138,7 +138,7 @@ func (b *Breaker) Story() string {
 	if s.Mode != atomicbreaker.Auto {
 		fmt.Fprintf(&text, ", mode %v", s.Mode)
 	}
-	if s.RetryAfter > 0 {
+	if s.RetryAfter > 0 && s.State == atomicbreaker.StateOpen {
 		fmt.Fprintf(&text, ", for %v more", s.RetryAfter)
 	}
 	if s.State == atomicbreaker.StateHalfOpen {

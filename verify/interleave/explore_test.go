@@ -142,8 +142,9 @@ var scenarios = []scenario{
 		r.call(failure)
 		return r.program(r.reset, func() { r.call(failure) })
 	}},
-	{"reset against an old failure and a new one", 3, func(seen states) sched.Program { return resetAndCount(seen, failure) }},
-	{"reset against an old success and a new failure", 3, func(seen states) sched.Program { return resetAndCount(seen, success) }},
+	{"reset against an old failure and a new one", 3, func(seen states) sched.Program { return resetAndCount(seen, failure, true) }},
+	{"reset against an old failure and a new one, the first of all", 2, func(seen states) sched.Program { return resetAndCount(seen, failure, false) }},
+	{"reset against an old success and a new failure", 2, func(seen states) sched.Program { return resetAndCount(seen, success, true) }},
 	{"reset against cooldown", 3, func(seen states) sched.Program {
 		r := newRig(base(), seen)
 		r.exact = true
@@ -211,12 +212,15 @@ var scenarios = []scenario{
 }
 
 // resetAndCount is an outcome from before a Reset that races with it and with
-// one from after. Only the second may be in the window.
-func resetAndCount(seen states, old atomicbreaker.Outcome) sched.Program {
+// one from after. Only the second may be in the window. If live, the cell in which
+// both failures count has counted one already.
+func resetAndCount(seen states, old atomicbreaker.Outcome, live bool) sched.Program {
 	c := base()
 	c.ConsecutiveFailures = 5
 	r := newRig(c, seen)
-	r.call(failure) // so that the cell that both count in is live
+	if live {
+		r.call(failure)
+	}
 	t := r.acquire()
 	p := r.program(func() { t.Report(old) }, func() { r.reset(); r.call(failure) })
 	p.End = func() error {

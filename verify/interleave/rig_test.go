@@ -10,6 +10,7 @@ import (
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 	"github.com/atomicbreaker/breaker/clock"
 	"github.com/atomicbreaker/breaker/verify/sched"
+	"github.com/atomicbreaker/breaker/verify/shim/atomic"
 )
 
 const (
@@ -44,6 +45,7 @@ type rig struct {
 	m       *clock.Manual
 	told    []atomicbreaker.Transition
 	tickets []*atomicbreaker.Ticket
+	probes  map[*atomicbreaker.Ticket]uint32    // that were surely admitted in half-open, by generation
 	states  map[atomicbreaker.Snapshot]struct{} // seen over all schedules
 
 	admitted, refused, resets uint64
@@ -91,6 +93,7 @@ func (r *rig) halfOpen(n int) *rig {
 }
 
 func (r *rig) acquire() *atomicbreaker.Ticket {
+	before := r.look()
 	t, err := r.b.Acquire()
 	if err != nil {
 		r.refused++
@@ -98,7 +101,21 @@ func (r *rig) acquire() *atomicbreaker.Ticket {
 	}
 	r.admitted++
 	r.tickets = append(r.tickets, &t)
+	if after := r.look(); after.Generation == before.Generation && after.State == atomicbreaker.StateHalfOpen {
+		if r.probes == nil {
+			r.probes = map[*atomicbreaker.Ticket]uint32{}
+		}
+		r.probes[&t] = after.Generation
+	}
 	return &t
+}
+
+// look is a Snapshot that takes no step of the schedule.
+func (r *rig) look() atomicbreaker.Snapshot {
+	hook := atomic.Hook
+	atomic.Hook = nil
+	defer func() { atomic.Hook = hook }()
+	return r.b.Snapshot()
 }
 
 // call acquires and reports.
@@ -195,8 +212,14 @@ func (r *rig) rest() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	r.m.Advance(0)
+	atRest, held := r.b.Snapshot(), 0
 	for _, t := range r.tickets {
-		t.Cancel()
+		if gen, probe := r.probes[t]; t.Cancel() && probe && gen == atRest.Generation {
+			held++
+		}
+	}
+	if held > atRest.ProbesInFlight {
+		fault("%d probes are out, and only %d in flight", held, atRest.ProbesInFlight)
 	}
 	r.m.Advance(0)
 	s := r.b.Snapshot()
