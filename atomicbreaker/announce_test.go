@@ -81,7 +81,7 @@ func TestGenerationGrowsByOneAndEachChangeIsAnnouncedOnce(t *testing.T) {
 	want := []Transition{
 		{From: StateClosed, To: StateOpen, Generation: 2, Reason: ReasonStreak, Counts: Counts{Calls: 4, Failures: 3}, At: at(1000)},
 		{From: StateOpen, To: StateHalfOpen, Generation: 3, Reason: ReasonCooldown, At: at(1500)},
-		{From: StateHalfOpen, To: StateClosed, Generation: 4, Reason: ReasonRecovered, Counts: Counts{Calls: 1}, At: at(3500)},
+		{From: StateHalfOpen, To: StateClosed, Generation: 4, Reason: ReasonRecovered, Counts: Counts{Calls: 1}, At: at(2500)},
 		{From: StateClosed, To: StateOpen, Generation: 5, Reason: ReasonTripCalled, At: at(3500)},
 		{From: StateOpen, To: StateHalfOpen, Generation: 6, Reason: ReasonCooldown, At: at(4000)},
 		{From: StateHalfOpen, To: StateOpen, Generation: 7, Reason: ReasonProbeFailed, Counts: Counts{Calls: 1, Failures: 1}, At: at(4000)},

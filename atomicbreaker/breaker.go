@@ -101,7 +101,7 @@ func New(c Config) (*Breaker, error) {
 	now := int64(c.Clock.Now())
 	b.madeAt = time.Duration(now)
 	for _, instant := range []*atomic.Int64{ // no instant of this clock is before now
-		&b.trippedAt, &b.coolFrom, &b.heard, &b.turned,
+		&b.trippedAt, &b.coolFrom, &b.heard, &b.firstAt, &b.turned,
 	} {
 		instant.Store(now)
 	}

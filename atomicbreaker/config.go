@@ -198,8 +198,12 @@ type Recovery struct {
 	Concurrent int
 
 	// Quiet is how long the probe window must have refused nobody before the
-	// breaker closes, and the shortest silence after which a breaker that
-	// waits for hung probes lets one more call through. Default: 1 s.
+	// breaker closes. It is looked at each Quiet from the first probe on. So a
+	// breaker that refuses nobody closes one Quiet after its first probe, if that
+	// succeeds; otherwise it closes one to two Quiet after the last refusal, or
+	// after a probe last took the last place of the window. Quiet is also the
+	// shortest silence after which a breaker that waits for hung probes lets one
+	// more call through. Default: 1 s.
 	Quiet time.Duration
 
 	// ProbeTimeout is the silence after which the probes in flight are given

@@ -23,7 +23,7 @@ type paper struct {
 	trippedAt, cool, openUntil time.Duration
 
 	since, silentSince, raisedAt, pace, fastest time.Duration
-	full, ticking                               bool
+	full, ticking, asked                        bool
 	ticks                                       int64
 	succeededProbes, failedProbes               int // the classic rule
 
@@ -58,7 +58,7 @@ func (p *paper) to(s State) {
 		first := max(p.c.Recovery.Concurrent, 1)
 		p.written = written{W: first, weight: p.weight}
 		p.since, p.silentSince, p.raisedAt, p.pace, p.fastest = p.now, p.now, 0, p.cool, never
-		p.full, p.ticking = false, false
+		p.full, p.ticking, p.asked = false, false, false
 		p.succeededProbes, p.failedProbes = 0, 0
 	}
 	p.look()
@@ -99,8 +99,11 @@ func (p *paper) acquire() (paperTicket, bool) {
 		return t, false
 	}
 	t.probe, t.others = true, p.inf
+	if !p.asked {
+		p.asked, p.since = true, p.now // ticks begin with the first probe
+	}
 	p.inf++
-	if p.inf == p.W {
+	if p.inf == p.W && (p.alive || p.cut > 0) { // the first probe always fills the window
 		p.full = true
 	}
 	if p.inf == 1 {

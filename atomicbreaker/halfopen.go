@@ -14,6 +14,7 @@ type probing struct {
 	evidence  atomic.Uint64
 	full      atomic.Uint64 // markOf the generation whose window was full since the last quiet tick
 	asked     atomic.Uint64 // markOf the generation that has admitted a probe
+	firstAt   atomic.Int64  // instant of its first admission
 	heard     atomic.Int64  // instant of the last settling, or of the admission that found nobody in flight
 	fastest   tagged        // latency of the fastest success, in nanoseconds
 	calls     tagged        // the counts of this episode
@@ -49,21 +50,26 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 		if w.inFlight() == 0 {
 			raise(&b.heard, int64(now)) // [E5 publish] before the word: an idle hour is not a hung probe
 		}
+		if b.asked.Load() != markOf(w.generation()) {
+			raise(&b.firstAt, int64(now))
+		}
 		// The cut is read before the admission: if a cut comes between, this
 		// probe counts as sent before it, which is the safe side.
-		ticketCut := evidenceOf(b.evidence.Load(), w.generation()).cut
+		e := evidenceOf(b.evidence.Load(), w.generation())
 		if !b.swap(w, next) {
 			w = b.load()
 			continue
 		}
 		mark(&b.asked, w.generation())
-		if next.inFlight() >= next.window() {
-			mark(&b.full, w.generation()) // who only asks Ready must hold the closing back too
+		if next.inFlight() >= next.window() && (e.alive || e.cut != 0) {
+			// Who only asks Ready must hold the closing back too. The first probe
+			// fills a window of one, whatever the load: it holds back nothing.
+			mark(&b.full, w.generation())
 		}
 		if w.inFlight() == 0 || next.inFlight() >= next.window() && passed(b.silentSince(w), now) >= b.cfg.Recovery.Quiet {
 			b.kickAt(now) // in the second case the silence may have made a place already
 		}
-		return Ticket{breaker: b, claim: claimOfProbe(w, ticketCut), start: now}, nil
+		return Ticket{breaker: b, claim: claimOfProbe(w, e.cut), start: now}, nil
 	}
 	return b.Acquire()
 }

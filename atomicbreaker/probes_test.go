@@ -321,9 +321,9 @@ func TestFullWindowHoldsTheClosingBack(t *testing.T) {
 			calls(t, b, 1, Success)
 			require.Equal(t, inWindow{0, 3}, windowShown(b))
 			for range 20 {
+				fill(t, b)
 				manual.Advance(time.Second)
 				require.Equal(t, StateHalfOpen, b.State())
-				fill(t, b)
 			}
 			manual.Advance(2 * time.Second)
 			require.Equal(t, StateClosed, b.State())

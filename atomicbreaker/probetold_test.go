@@ -14,7 +14,7 @@ func TestProbesAreTold(t *testing.T) {
 	var told []Probe
 	c := tripAfter(1)
 	c.Name = "told"
-	c.SlowCallDuration = time.Second
+	c.SlowCallDuration = 500 * time.Millisecond
 	c.OnProbe = func(p Probe) { told = append(told, p) }
 	b, manual := opened(t, c)
 	require.Empty(t, told, "a call of a closed breaker was told")
@@ -28,7 +28,7 @@ func TestProbesAreTold(t *testing.T) {
 	probe(5*time.Millisecond, func(k *Ticket) { k.Cancel() })
 	probe(20*time.Millisecond, func(k *Ticket) { k.Report(Failure) })
 	probe(10*time.Millisecond, func(k *Ticket) { k.Report(Success) })
-	probe(time.Second, func(k *Ticket) { k.Report(Success) })
+	probe(500*time.Millisecond, func(k *Ticket) { k.Report(Success) })
 	late := admitted(t, b)
 	b.Reset()
 	late.Report(Success)
@@ -37,7 +37,7 @@ func TestProbesAreTold(t *testing.T) {
 		{Name: "told", Generation: 2, Outcome: Ignored, Latency: 30 * time.Millisecond},
 		{Name: "told", Generation: 2, Outcome: Failure, Latency: 20 * time.Millisecond},
 		{Name: "told", Generation: 4, Outcome: Success, Latency: 10 * time.Millisecond},
-		{Name: "told", Generation: 4, Outcome: Success, Slow: true, Latency: time.Second},
+		{Name: "told", Generation: 4, Outcome: Success, Slow: true, Latency: 500 * time.Millisecond},
 	}, told)
 }
 

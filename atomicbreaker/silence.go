@@ -33,6 +33,16 @@ func (b *Breaker) silent(w word, now time.Duration) bool {
 	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && passed(b.silentSince(w), now) >= b.cfg.Recovery.ProbeTimeout
 }
 
+// quietSince is the instant at which the quiet ticks of w begin: its first
+// probe, because before that nobody could be refused.
+func (b *Breaker) quietSince(w word) time.Duration {
+	since := b.since(w)
+	if b.asked.Load() == markOf(w.generation()) {
+		since = max(since, time.Duration(b.firstAt.Load()))
+	}
+	return since
+}
+
 // quietTick closes if the window has not been full since the last tick and
 // there has been a success since the last cut. A window that is full now is
 // full in the time to come: who only asks Ready sees that and sets no flag.
@@ -55,9 +65,9 @@ const noTicks = 1<<63 - 1
 func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	gen := w.generation()
 	quiet := b.cfg.Recovery.Quiet
-	since := b.since(w)
+	since := b.quietSince(w)
 	if b.episodeOf != gen {
-		b.episodeOf, b.ticks, b.raisedAt = gen, noTicks, since
+		b.episodeOf, b.ticks, b.raisedAt = gen, noTicks, b.since(w)
 		b.pace = b.cfg.Cooldown.Min
 		if cool, ok := b.cool.get(gen - 1); ok {
 			b.pace = time.Duration(cool)

@@ -10,6 +10,7 @@ import (
 type probing struct {
 	inFlight int
 	asked    bool                 // there has been a probe
+	first    time.Duration        // the instant of the first one: quiet ticks are counted from it
 	counts   atomicbreaker.Counts // outcomes of this episode's probes
 
 	// The probe window.
@@ -68,6 +69,9 @@ func (m *machine) acquireProbe() (claim, verdict) {
 	}
 	now := m.rules.clock.Now()
 	if p.inFlight == 0 {
+		if !p.asked {
+			p.first = now
+		}
 		if m.idle() {
 			p.quiet = m.quietAfter(now)
 		}
@@ -76,7 +80,7 @@ func (m *machine) acquireProbe() (claim, verdict) {
 	others := p.inFlight
 	p.inFlight++
 	p.asked = true
-	if p.inFlight >= m.limit() {
+	if p.inFlight >= m.limit() && (p.alive || p.cut > 0) { // the first probe always fills the window
 		p.full = true
 	}
 	m.schedule()
@@ -249,8 +253,8 @@ func (m *machine) idle() bool {
 
 // quietAfter is the first quiet tick after now.
 func (m *machine) quietAfter(now time.Duration) time.Duration {
-	quiet := m.rules.recovery.Quiet
-	return m.since + ((now-m.since)/quiet+1)*quiet
+	quiet, first := m.rules.recovery.Quiet, m.probing.first
+	return first + ((now-first)/quiet+1)*quiet
 }
 
 // nextStep is when recover has something to do.

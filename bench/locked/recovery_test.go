@@ -254,9 +254,7 @@ func TestClosesAtTheFirstQuietTickWithoutAFullWindow(t *testing.T) {
 		r.probing()
 		entered := r.clock.Now()
 		r.clock.Advance(300 * ms)
-		r.succeed(1) // takes the last place
-		r.clock.Advance(700 * ms)
-		r.want(halfOpen) // the first tick clears the flag
+		r.succeed(1) // the first probe: it takes the only place, whatever the load
 		r.clock.Advance(500 * ms)
 		r.succeed(1) // 1 of 3
 		r.clock.Advance(500*ms - 1)
@@ -264,7 +262,7 @@ func TestClosesAtTheFirstQuietTickWithoutAFullWindow(t *testing.T) {
 		r.clock.Advance(1)
 		r.want(closed)
 		r.reasons(atomicbreaker.ReasonTripCalled, atomicbreaker.ReasonCooldown, atomicbreaker.ReasonRecovered)
-		if e := r.last(); e.At != entered+2*time.Second || e.Counts != (atomicbreaker.Counts{Calls: 2}) {
+		if e := r.last(); e.At != entered+1300*ms || e.Counts != (atomicbreaker.Counts{Calls: 2}) {
 			t.Errorf("announced %+v", e)
 		}
 	})
@@ -273,6 +271,7 @@ func TestClosesAtTheFirstQuietTickWithoutAFullWindow(t *testing.T) {
 func TestTakingTheLastPlaceHoldsTheCloseBack(t *testing.T) {
 	each(t, config{}, func(t *testing.T, r *rig) {
 		r.probing()
+		r.succeed(1)
 		for range 10 {
 			var all []lockstep.Ticket
 			for r.Ready() { // a caller that asks first is never refused
@@ -312,7 +311,7 @@ func TestRefusalHoldsTheCloseBack(t *testing.T) {
 	})
 }
 
-func TestQuietTicksLieAtMultiplesSinceHalfOpen(t *testing.T) {
+func TestQuietTicksLieAtMultiplesSinceTheFirstProbe(t *testing.T) {
 	each(t, config{}, func(t *testing.T, r *rig) {
 		r.probing()
 		if n := r.clock.Timers(); n != 0 {
@@ -320,7 +319,6 @@ func TestQuietTicksLieAtMultiplesSinceHalfOpen(t *testing.T) {
 		}
 		r.clock.Advance(time.Hour + 900*ms)
 		r.succeed(1)
-		r.clock.Advance(100 * ms) // a tick: clears the flag
 		r.clock.Advance(time.Second - 1)
 		r.want(halfOpen)
 		r.clock.Advance(1)

@@ -23,7 +23,7 @@ import (
 // streak, which every call reads.
 var bounds = map[string]struct{ transfers, queue float64 }{
 	"refused":              {1, 16},
-	"closed":               {1, 16},
+	"closed":               {1.2, 16},
 	"closed-10pct-failing": {2, 100},
 	"half-open-refused":    {1, 16},
 }

@@ -78,12 +78,12 @@ var scenarios = []scenario{
 		r.isClassic, r.silence = true, true
 		return r.program(func() { r.tickets[0].Report(success) }, func() { r.call(failure) }, func() { r.m.Advance(timeout) })
 	}},
-	{"probe's success against expiry", 3, func(seen states) sched.Program {
+	{"probe's success against expiry", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen).halfOpen(1)
 		r.silence = true
 		return r.program(func() { r.tickets[0].Report(success) }, func() { r.m.Advance(timeout) })
 	}},
-	{"cancelled probe against expiry", 3, func(seen states) sched.Program {
+	{"cancelled probe against expiry", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen).halfOpen(1)
 		r.silence = true
 		return r.program(func() { r.tickets[0].Cancel() }, func() { r.m.Advance(timeout) })
@@ -137,7 +137,7 @@ var scenarios = []scenario{
 		r.exact = true
 		return r.program(r.reset, r.b.Trip)
 	}},
-	{"reset against the failure that trips", 3, func(seen states) sched.Program {
+	{"reset against the failure that trips", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen)
 		r.call(failure)
 		return r.program(r.reset, func() { r.call(failure) })
@@ -145,14 +145,14 @@ var scenarios = []scenario{
 	{"reset against an old failure and a new one", 3, func(seen states) sched.Program { return resetAndCount(seen, failure, true) }},
 	{"reset against an old failure and a new one, the first of all", 2, func(seen states) sched.Program { return resetAndCount(seen, failure, false) }},
 	{"reset against an old success and a new failure", 2, func(seen states) sched.Program { return resetAndCount(seen, success, true) }},
-	{"reset against cooldown", 3, func(seen states) sched.Program {
+	{"reset against cooldown", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen)
 		r.exact = true
 		r.b.Trip()
 		r.last = r.b.Snapshot()
 		return r.program(r.reset, func() { r.m.Advance(cooldown) })
 	}},
-	{"reset against expiry", 3, func(seen states) sched.Program {
+	{"reset against expiry", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen).halfOpen(1)
 		r.silence = true
 		return r.program(r.reset, func() { r.m.Advance(timeout) })
@@ -161,7 +161,7 @@ var scenarios = []scenario{
 		r := newRig(base(), seen)
 		return r.program(r.reset, r.reset, r.b.Trip)
 	}},
-	{"reset against force", 3, func(seen states) sched.Program {
+	{"reset against force", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen)
 		r.modes = true
 		return r.program(r.reset, func() { r.b.SetMode(atomicbreaker.ForcedOpen); r.b.SetMode(atomicbreaker.Auto) })
@@ -173,7 +173,7 @@ var scenarios = []scenario{
 			func() { r.tickets[0].Report(failure) }, func() { r.acquire() })
 	}},
 	{"leaving ForcedClosed against two failures of the last two calls", 2, leaveForced},
-	{"shadow against cooldown", 3, func(seen states) sched.Program {
+	{"shadow against cooldown", 2, func(seen states) sched.Program {
 		r := newRig(base(), seen)
 		r.b.Trip()
 		r.last = r.b.Snapshot()

@@ -192,7 +192,10 @@ proctype caller(byte id) {
 			if
 			:: ok ->
 				next = w + (1 << 2);
-				if :: inFlight(next) >= window(next) -> fullMark = generation(w) + 1 :: else fi;
+				if :: inFlight(next) >= window(next) && (ticketCut > 0 || aliveOf(evidenceOf(evidence, generation(w)))) ->
+					fullMark = generation(w) + 1
+				:: else
+				fi;
 				if :: inFlight(w) == 0 -> kick() :: else fi;
 				w = 0; next = 0;
 				break
