@@ -9,16 +9,19 @@ import (
 	"github.com/atomicbreaker/breaker/ring"
 )
 
-// Breaker is a circuit breaker. Make one with [New]; the zero Breaker panics
-// when it is used. All methods are safe for concurrent use. A Breaker that
-// nobody holds any more is collected, in any state; there is nothing to close.
+// Breaker is a circuit breaker. Make one with [New], once for each dependency,
+// and share it; the zero Breaker panics when it is used. All methods are safe
+// for concurrent use. There is nothing to close: a Breaker that nobody holds is
+// collected, in any state.
 //
-// Its fields are grouped by who writes them. The first group is read by every
-// call and written by changes of state and probes only. What a busy closed
-// breaker writes is in the stripes of the ring, and in streak, which has a line
-// of what lies still on both sides of it: no processor's writes disturb
-// another's reads.
+// [Do] and [Breaker.Do] run a call through it; [Breaker.Acquire] is for calls
+// that do not fit in a function.
 type Breaker struct {
+	// The fields are grouped by who writes them. The first group is read by every
+	// call and written by changes of state and probes only. What a busy closed
+	// breaker writes is in the stripes of the ring, and in streak, which has a line
+	// of resting fields on both sides: no processor's writes disturb another's reads.
+
 	word   atomic.Uint64
 	timed  bool // every call reads the clock, to find the slow ones
 	kind   recovery

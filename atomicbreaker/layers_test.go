@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"breaker.go"},               // the Breaker's state, New, admission
 	{"recovery.go"},              // how probes are judged: pure
 	{"validate.go"},              // faults and defaults of a Config
-	{"config.go"},                // Config
+	{"config.go", "doc.go"},      // Config
 	{"record.go"},                // what belongs to a generation beside the word
 	{"word.go", "tagged.go", "baton.go", "instant.go"}, // words of 64 bits and instants: pure
 	{"state.go"}, // the enumerations
