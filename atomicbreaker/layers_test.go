@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"ticket.go", "control.go", "snapshot.go", "idle.go"}, // what callers and operators call
 	{"timer.go", "late.go"},                               // what time does
 	{"hold.go"},                                           // who holds it back at the end of a cooldown
-	{"closed.go", "lastcalls.go", "halfopen.go", "silence.go", "streak.go"}, // counting, and judging probes
+	{"closed.go", "rolling.go", "lastcalls.go", "halfopen.go", "silence.go", "streak.go"}, // counting, and judging probes
 	{"transition.go"},            // opening, cooldown, closing
 	{"announce.go", "errors.go"}, // telling
 	{"breaker.go"},               // the Breaker's state, New, admission
@@ -53,6 +53,7 @@ var upward = []string{
 	"breaker.go -> timer.go",
 	"breaker.go -> transition.go",
 	"closed.go -> timer.go",
+	"rolling.go -> timer.go",
 	"config.go -> hold.go",
 	"errors.go -> snapshot.go",
 	"groupconfig.go -> group.go",

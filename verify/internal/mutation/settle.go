@@ -23,7 +23,7 @@ var settle = []Mutation{
 		"		if !taken {\n			b.freePlace(gen)\n		}\n	}()\n	for", "	}()\n	for"),
 	m("G6", "a clock that panics loses a timed call", ticket,
 		"		if !read {\n			t.breaker.ring.AddTotal(ring.Failure)\n		}", "		_ = read"),
-	m("G6", "a clock that panics loses the first call of a window", closed,
+	m("G6", "a clock that panics loses the first call of a window", rolling,
 		"		if !woken {\n			b.ring.AddTotal(ring.Failure)\n		}", "		_ = woken"),
 	m("G4", "a jitter source that panics stops the breaker's time", timer,
 		"		if !ended { // the clock or Config.Rand panics\n			b.running.abandon()\n		}", "		_ = ended"),
