@@ -27,7 +27,6 @@ type Breaker struct {
 	kind   recovery
 	ring   ring.Ring
 	last   *ring.Last    // the window, if it is counted in calls
-	slowAt time.Duration // from which on a call is slow; never if none is
 	madeAt time.Duration // instant on the clock, zero of the bucket numbers
 	bucket time.Duration // width of a bucket
 	timer  clock.Timer
@@ -67,17 +66,15 @@ func New(c Config) (*Breaker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	streakByDefault := c.ConsecutiveFailures == 0
 	c = c.WithDefaults()
 	b := &Breaker{
 		cfg:    c.settings(),
 		timed:  c.SlowCallDuration != Off,
-		slowAt: never,
 		bucket: c.Window / time.Duration(c.Buckets),
 		kind:   newRecovery(c),
 	}
-	if b.timed {
-		b.slowAt = c.SlowCallDuration
-	}
+	b.cfg.streakByDefault = streakByDefault
 	if c.WindowCalls > 0 {
 		b.last = ring.NewLast(c.WindowCalls)
 	}
@@ -104,7 +101,7 @@ func New(c Config) (*Breaker, error) {
 	now := int64(c.Clock.Now())
 	b.madeAt = time.Duration(now)
 	for _, instant := range []*atomic.Int64{ // no instant of this clock is before now
-		&b.trippedAt, &b.coolFrom, &b.heard, &b.firstAt, &b.turned,
+		&b.trippedAt, &b.coolFrom, &b.heard, &b.firstAt, &b.turned, &b.streak.at,
 	} {
 		instant.Store(now)
 	}

@@ -167,7 +167,10 @@ func (b *Breaker) judge(w word, c ring.Counts, k ring.Kind, run uint32, after ti
 		return
 	}
 	now := b.cfg.Clock.Now()
-	if again := b.inWindow(w, c, now); again != c {
+	if !b.lasts(now) {
+		run = 0
+	}
+	if again := b.inWindow(w, c, now); again != c || why == ReasonStreak {
 		if c, why = again, b.ruleMet(again, k, run); why == ReasonNone {
 			return
 		}

@@ -47,7 +47,8 @@ type Config struct {
 	// fade with time. A limit of 3 or less is exact however the failures are
 	// spread over goroutines; a larger one is exact for one goroutine and
 	// otherwise late by at most two failures for every stripe in use but one.
-	// Default: 20.
+	// Default: 20, of which the last 15 must have taken 50 ms at least; so calls
+	// that run into their deadline at one instant are no streak.
 	ConsecutiveFailures int
 
 	// SlowCallDuration makes a call slow that takes this long or longer from
@@ -144,13 +145,14 @@ type settings struct {
 	Rand                func() float64
 	hold                *hold // nil without a BeforeProbe
 	Mode                Mode
+	streakByDefault     bool // ConsecutiveFailures was left unset
 }
 
 func (c *Config) settings() settings {
 	s := settings{
 		c.Name, c.MinimumCalls, c.FailureRate, c.ConsecutiveFailures,
 		c.SlowCallDuration, c.SlowCallRate, c.ReadyToTrip, c.Cooldown, c.Recovery,
-		c.Classify, c.OnTransition, c.OnProbe, c.Clock, c.Rand, nil, c.Mode,
+		c.Classify, c.OnTransition, c.OnProbe, c.Clock, c.Rand, nil, c.Mode, false,
 	}
 	if c.BeforeProbe != nil {
 		s.hold = &hold{before: c.BeforeProbe}

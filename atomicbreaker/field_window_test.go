@@ -158,6 +158,7 @@ func TestFieldUnsetWindowIsFinite(t *testing.T) {
 	p.calls(2000, ab.Success)
 	p.calls(19, ab.Failure)
 	p.is(ab.StateClosed)
+	p.clock.Advance(50 * time.Millisecond)
 	p.call(ab.Failure)
 	p.story("open(streak)")
 }

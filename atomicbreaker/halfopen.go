@@ -94,7 +94,7 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	defer b.tellAll()
 	now, over := b.arrived(gen)
 	latency := passed(t.start, now) // a clock that steps back counts as one that stands
-	slow := latency >= b.slowAt
+	slow := b.tooSlow(latency)
 	if over || !b.awaited(b.load(), gen) {
 		b.ring.Count(countLate)
 		return
@@ -274,6 +274,6 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 	if counter == countIgnored {
 		latency := passed(t.start, now)
 		b.lastProbe.Store(uint64(latency)<<2 | uint64(Ignored+1))
-		b.tellProbe(Probe{Name: b.cfg.Name, Generation: t.claim.generation(), Outcome: Ignored, Slow: latency >= b.slowAt, Latency: latency})
+		b.tellProbe(Probe{Name: b.cfg.Name, Generation: t.claim.generation(), Outcome: Ignored, Slow: b.tooSlow(latency), Latency: latency})
 	}
 }

@@ -19,13 +19,12 @@ func TestWhatManyWriteIsALineAwayFromWhatAllRead(t *testing.T) {
 	streakFrom := unsafe.Offsetof(b.streak)
 	streakTo := streakFrom + unsafe.Sizeof(b.streak)
 	readByCalls := map[string][2]uintptr{
-		"word":   {unsafe.Offsetof(b.word), unsafe.Sizeof(b.word)},
-		"timed":  {unsafe.Offsetof(b.timed), unsafe.Sizeof(b.timed)},
-		"ring":   {unsafe.Offsetof(b.ring), unsafe.Sizeof(b.ring)},
-		"last":   {unsafe.Offsetof(b.last), unsafe.Sizeof(b.last)},
-		"slowAt": {unsafe.Offsetof(b.slowAt), unsafe.Sizeof(b.slowAt)},
-		"timer":  {unsafe.Offsetof(b.timer), unsafe.Sizeof(b.timer)},
-		"rules":  {unsafe.Offsetof(b.cfg) + unsafe.Offsetof(b.cfg.MinimumCalls), unsafe.Offsetof(b.cfg.Cooldown) - unsafe.Offsetof(b.cfg.MinimumCalls)},
+		"word":  {unsafe.Offsetof(b.word), unsafe.Sizeof(b.word)},
+		"timed": {unsafe.Offsetof(b.timed), unsafe.Sizeof(b.timed)},
+		"ring":  {unsafe.Offsetof(b.ring), unsafe.Sizeof(b.ring)},
+		"last":  {unsafe.Offsetof(b.last), unsafe.Sizeof(b.last)},
+		"timer": {unsafe.Offsetof(b.timer), unsafe.Sizeof(b.timer)},
+		"rules": {unsafe.Offsetof(b.cfg) + unsafe.Offsetof(b.cfg.MinimumCalls), unsafe.Offsetof(b.cfg.Cooldown) - unsafe.Offsetof(b.cfg.MinimumCalls)},
 	}
 	for name, x := range readByCalls {
 		from, to := x[0], x[0]+x[1]

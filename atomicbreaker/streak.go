@@ -2,6 +2,7 @@ package atomicbreaker
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/atomicbreaker/breaker/ring"
 )
@@ -18,7 +19,10 @@ import (
 // its stripe was a failure too, so that lone failures stay on their stripe,
 // and a success has something to end only when failures came in a row. So a
 // streak is never seen early, and late by at most one failure per stripe.
-type streak struct{ v atomic.Uint64 }
+type streak struct {
+	v  atomic.Uint64
+	at atomic.Int64 // the instant at which a streak was patientFrom long, the last one that was
+}
 
 const streakLength = 1<<32 - 1
 
@@ -70,7 +74,11 @@ func (b *Breaker) noteBad(s ring.Stripe, gen uint32, k ring.Kind) uint32 {
 		s.SetFailing(true)
 		return 0
 	}
-	return b.streak.add(gen)
+	run := b.streak.add(gen)
+	if run == patientFrom && b.cfg.streakByDefault {
+		raise(&b.streak.at, int64(b.cfg.Clock.Now()))
+	}
+	return run
 }
 
 func (b *Breaker) endStreak(s ring.Stripe, gen uint32) {
@@ -78,6 +86,23 @@ func (b *Breaker) endStreak(s ring.Stripe, gen uint32) {
 		s.SetFailing(false)
 	}
 	b.streak.end(gen)
+}
+
+// A streak is the order in which calls are settled, not of time: calls that run
+// into their deadline at one instant, after a stall of the dependency or of the
+// network, are a streak among thousands of successes. So a streak of the default
+// limit trips only if it lasts: a twentieth of a second since it was patientFrom
+// long. That is longer than such an instant, and costs little in front of a
+// dependency that is dead. A limit that the user sets is exact.
+const (
+	patientFrom = 5
+	patience    = 50 * time.Millisecond
+)
+
+// lasts reports whether a streak that reaches the limit has lasted long enough
+// at an instant.
+func (b *Breaker) lasts(now time.Duration) bool {
+	return !b.cfg.streakByDefault || passed(time.Duration(b.streak.at.Load()), now) >= patience
 }
 
 // streakMet reports whether a streak reaches the limit.

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/atomicbreaker/breaker/ring"
 	"github.com/stretchr/testify/require"
@@ -136,4 +137,46 @@ func TestStreakCountsEveryFailureOnce(t *testing.T) {
 		}
 	})
 	require.Equal(t, uint64(5)<<32|goroutines*each, k.v.Load())
+}
+
+// TestInstantOfFailuresIsNoStreakAtTheDefault: calls that run into their deadline
+// at one instant, in the middle of successes, open nothing. A dependency that is
+// dead opens within what a twentieth of a second brings, and a limit that is set
+// is exact.
+func TestInstantOfFailuresIsNoStreakAtTheDefault(t *testing.T) {
+	for _, c := range []Config{{}, {WindowCalls: 1000}, {FailureRate: Off}} {
+		b, manual := made(t, c)
+		calls(t, b, 840, Success)
+		calls(t, b, 25, Failure)
+		require.Equal(t, StateClosed, b.State(), "a stall of the network")
+		calls(t, b, 1, Success)
+		manual.Advance(time.Second)
+		calls(t, b, 25, Failure)
+		require.Equal(t, StateClosed, b.State(), "another one, a second later")
+		calls(t, b, 1, Success)
+
+		calls(t, b, 20, Failure) // it is dead
+		manual.Advance(patience - 1)
+		calls(t, b, 1, Failure)
+		require.Equal(t, StateClosed, b.State())
+		manual.Advance(1)
+		calls(t, b, 1, Failure)
+		require.Equal(t, []any{StateOpen, ReasonStreak}, []any{b.State(), b.Snapshot().Reason})
+	}
+
+	b, manual := made(t, Config{FailureRate: Off})
+	for range 19 { // one at a time, as callers come
+		calls(t, b, 1, Failure)
+		manual.Advance(10 * time.Millisecond)
+	}
+	require.Equal(t, StateClosed, b.State())
+	calls(t, b, 1, Failure)
+	require.Equal(t, StateOpen, b.State(), "the twentieth")
+
+	b, _ = made(t, Config{ConsecutiveFailures: 20})
+	calls(t, b, 840, Success)
+	calls(t, b, 19, Failure)
+	require.Equal(t, StateClosed, b.State())
+	calls(t, b, 1, Failure)
+	require.Equal(t, StateOpen, b.State(), "a limit that is set is exact")
 }

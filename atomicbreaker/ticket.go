@@ -225,7 +225,12 @@ func (t *Ticket) isSlow() bool {
 	}()
 	now := t.breaker.cfg.Clock.Now()
 	read = true
-	return now-t.start >= t.breaker.slowAt
+	return t.breaker.tooSlow(passed(t.start, now))
+}
+
+// tooSlow reports whether a call that took so long counts as slow.
+func (b *Breaker) tooSlow(latency time.Duration) bool {
+	return b.timed && latency >= b.cfg.SlowCallDuration
 }
 
 // giveBack settles a ticket that says nothing about health.

@@ -20,9 +20,10 @@ type machine struct {
 	made       time.Duration // when the breaker was made; bucket edges are counted from it
 
 	// Closed.
-	window window
-	edge   time.Duration // when the running bucket ends; noSuchTime while the window sleeps
-	streak uint64        // failures since the last success
+	window   window
+	edge     time.Duration // when the running bucket ends; noSuchTime while the window sleeps
+	streak   uint64        // failures since the last success
+	streakAt time.Duration // when it was five
 
 	// Not closed.
 	trippedAt time.Duration // when the outage began
@@ -214,6 +215,10 @@ func (m *machine) settleOrdinary(e ending, slow bool, floor, now time.Duration) 
 	m.window.add(e == failed, slow)
 	if e == failed {
 		m.streak++
+		if m.streak == 5 && m.rules.lasting > 0 {
+			now = m.read(now)
+			m.streakAt = now
+		}
 	} else {
 		m.streak = 0
 	}
@@ -221,7 +226,10 @@ func (m *machine) settleOrdinary(e ending, slow bool, floor, now time.Duration) 
 	if m.mode == atomicbreaker.ForcedClosed || (e == succeeded && !slow) {
 		return false, atomicbreaker.Counts{}
 	}
-	if why := m.broken(e == failed); why != atomicbreaker.ReasonNone {
+	if m.rules.lasting > 0 && m.streak >= m.rules.streak {
+		now = m.read(now)
+	}
+	if why := m.broken(e == failed, now); why != atomicbreaker.ReasonNone {
 		m.trip(why, m.window.sum, floor, m.read(now))
 		return false, atomicbreaker.Counts{}
 	}
@@ -230,11 +238,11 @@ func (m *machine) settleOrdinary(e ending, slow bool, floor, now time.Duration) 
 
 // broken names the first rule that the window breaks after a failure, or
 // after a slow success, which only the slow rule looks at.
-func (m *machine) broken(failure bool) atomicbreaker.Reason {
+func (m *machine) broken(failure bool, now time.Duration) atomicbreaker.Reason {
 	r, sum := &m.rules, m.window.sum
 	enough := sum.Calls >= r.minimumCalls
 	switch {
-	case failure && m.streak >= r.streak:
+	case failure && m.streak >= r.streak && (r.lasting == 0 || now-m.streakAt >= r.lasting):
 		return atomicbreaker.ReasonStreak
 	case failure && enough && sum.FailureRate() >= r.failureRate:
 		return atomicbreaker.ReasonFailureRate

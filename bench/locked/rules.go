@@ -40,9 +40,10 @@ type rules struct {
 	buckets int           // or the number of calls
 
 	minimumCalls uint64
-	failureRate  float64 // above 1 when off
-	slowRate     float64 // above 1 when off
-	streak       uint64  // the largest number when off
+	failureRate  float64       // above 1 when off
+	slowRate     float64       // above 1 when off
+	streak       uint64        // the largest number when off
+	lasting      time.Duration // of a streak of the default limit, from its fifth failure on
 	slow         time.Duration
 	tracksSlow   bool
 	readyToTrip  func(atomicbreaker.Counts) bool
@@ -94,6 +95,9 @@ func ruled(c atomicbreaker.Config) rules {
 
 	if n := cmp.Or(c.ConsecutiveFailures, 20); n > 0 {
 		r.streak = uint64(n)
+	}
+	if c.ConsecutiveFailures == 0 {
+		r.lasting = 50 * time.Millisecond
 	}
 	if c.SlowCallDuration > 0 {
 		r.slow, r.tracksSlow = c.SlowCallDuration, true

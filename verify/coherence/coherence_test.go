@@ -101,7 +101,7 @@ func TestSharingIsSeen(t *testing.T) {
 		"a plain field beside the word is written by refusals": {"refused", overlay.Edit{
 			File: "atomicbreaker/breaker.go",
 			Old:  "		case w&(phaseMask|modeMask) == phaseOpen: // and Auto\n",
-			New:  "		case w&(phaseMask|modeMask) == phaseOpen: // and Auto\n			b.slowAt = never\n",
+			New:  "		case w&(phaseMask|modeMask) == phaseOpen: // and Auto\n			b.madeAt = min(b.madeAt, never)\n",
 		}},
 		"every refusal is counted in one word": {"refused", overlay.Edit{
 			File: "ring/stripe.go",
