@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -149,6 +150,7 @@ func TestLongLeaseStrandsNobody(t *testing.T) {
 			slow.settle(t, atomicbreaker.Failure)
 			after(cooldown + 5*time.Second*3/2) // waits for a lease are jittered, upwards
 			require.Equal(t, atomicbreaker.StateHalfOpen, m.State(), "within Cooldown.Max, not after an hour")
+			runtime.KeepAlive(slow)
 		})
 	})
 	t.Run("a holder that is renewed and does nothing", func(t *testing.T) {
@@ -167,6 +169,7 @@ func TestLongLeaseStrandsNobody(t *testing.T) {
 			require.Equal(t, atomicbreaker.StateHalfOpen, m.State())
 			require.True(t, m.status().Alone)
 			require.Contains(t, m.status().Error, "in the way")
+			runtime.KeepAlive(holder) // one that nobody holds gives its lease back
 		})
 	})
 }
