@@ -143,6 +143,8 @@ func TestStreakCountsEveryFailureOnce(t *testing.T) {
 // at one instant, in the middle of successes, open nothing. A dependency that is
 // dead opens within what a twentieth of a second brings, and a limit that is set
 // is exact.
+//
+// Field: S201, unkeyed/unkey#6568 (2026-06-26).
 func TestInstantOfFailuresIsNoStreakAtTheDefault(t *testing.T) {
 	for _, c := range []Config{{}, {WindowCalls: 1000}, {FailureRate: Off}} {
 		b, manual := made(t, c)
