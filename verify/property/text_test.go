@@ -50,7 +50,7 @@ func TestTextRoundTrips(t *testing.T) {
 	roundTrip[atomicbreaker.State](t, "State", 3)
 	roundTrip[atomicbreaker.Mode](t, "Mode", 4)
 	roundTrip[atomicbreaker.Outcome](t, "Outcome", 3)
-	roundTrip[atomicbreaker.Reason](t, "Reason", 14)
+	roundTrip[atomicbreaker.Reason](t, "Reason", 13)
 }
 
 func TestSnapshotRoundTripsAsJSON(t *testing.T) {
