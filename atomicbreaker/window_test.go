@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atomicbreaker/breaker/clock"
 	"github.com/atomicbreaker/breaker/ring"
 	"github.com/stretchr/testify/require"
 )
@@ -194,4 +195,48 @@ func TestForgottenWindowHidesNoFailure(t *testing.T) {
 	require.Equal(t, StateClosed, b.State())
 	calls(t, b, 1, Failure)
 	require.Equal(t, StateOpen, b.State())
+}
+
+// nudged is a clock that runs a function when a timer is set, once: what others do
+// while whoever set it sleeps.
+type nudged struct {
+	clock.Manual
+	hook func()
+}
+
+func (n *nudged) AfterFunc(d time.Duration, f func()) clock.Timer {
+	return nudgedTimer{n.Manual.AfterFunc(d, f), n}
+}
+
+type nudgedTimer struct {
+	clock.Timer
+	n *nudged
+}
+
+func (t nudgedTimer) Reset(d time.Duration) bool {
+	running := t.Timer.Reset(d)
+	if f := t.n.hook; f != nil {
+		t.n.hook = nil
+		f()
+	}
+	return running
+}
+
+// TestOutcomeThatWakesTheWindowAndSleepsItself: the window that it has woken falls
+// asleep again before it counts. It wakes it once more, so that the worker moves
+// on what it has counted.
+func TestOutcomeThatWakesTheWindowAndSleepsItself(t *testing.T) {
+	n := new(nudged)
+	b := madeOn(t, Config{Clock: n, ConsecutiveFailures: Off})
+	n.hook = func() {
+		n.Advance(10 * time.Second)
+		require.False(t, b.ring.Edge().Awake(0), "it is asleep")
+	}
+	calls(t, b, 1, Failure)
+	require.True(t, b.ring.Edge().Awake(0))
+	require.Equal(t, 1, n.Timers())
+	require.Equal(t, Counts{Calls: 1, Failures: 1}, b.Snapshot().Rolling)
+	n.Advance(11 * time.Second)
+	require.Zero(t, b.Snapshot().Rolling)
+	require.Zero(t, n.Timers())
 }
