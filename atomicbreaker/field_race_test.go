@@ -194,6 +194,102 @@ func (g *gate) Now() time.Duration {
 	return g.Manual.Now()
 }
 
+// sill is a clock of which, once it is shut, the first who sets a timer waits:
+// one who has changed the word and sleeps before what follows.
+type sill struct {
+	clock.Manual
+	shut    atomic.Bool
+	open    chan struct{}
+	waiting atomic.Int64
+}
+
+func (s *sill) AfterFunc(d time.Duration, f func()) clock.Timer {
+	return sillTimer{s.Manual.AfterFunc(d, f), s}
+}
+
+type sillTimer struct {
+	clock.Timer
+	s *sill
+}
+
+func (t sillTimer) Reset(d time.Duration) bool {
+	if t.s.shut.Load() && t.s.waiting.Add(1) == 1 {
+		<-t.s.open
+	}
+	return t.Timer.Reset(d)
+}
+
+// sleeps runs f, which changes the state, up to where it has changed the word and
+// is about to set the timer, and then g; after that f goes on to its end.
+func (s *sill) sleeps(t *testing.T, f, g func()) {
+	t.Helper()
+	s.open, s.waiting = make(chan struct{}), atomic.Int64{}
+	s.shut.Store(true)
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	within(t, func() {
+		for s.waiting.Load() == 0 {
+			runtime.Gosched()
+		}
+	})
+	g()
+	s.shut.Store(false)
+	close(s.open)
+	<-done
+}
+
+// Between the change of the word and what follows it, too, all others are
+// answered at once.
+//
+// Field: S144, resilience4j/resilience4j#2038 (2024-11), #2095 (2024-01-17).
+func TestFieldNobodyWaitsBehindAChangeOfTheWord(t *testing.T) {
+	s := new(sill)
+	c := streakConfig()
+	c.Clock = s
+	p := examineOn(t, &s.Manual, c)
+	p.call(ab.Success)
+	s.Advance(0)
+	var admitted, refused atomic.Int64
+	acquireAll := func() {
+		admitted.Store(0)
+		refused.Store(0)
+		within(t, func() {
+			crowd(32, func(int) {
+				switch _, err := p.Acquire(); {
+				case err == nil:
+					admitted.Add(1)
+				case errors.Is(err, ab.ErrOpen) || errors.Is(err, ab.ErrProbeLimit):
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		})
+	}
+	s.sleeps(t, p.Trip, func() {
+		acquireAll()
+		if a, r := admitted.Load(), refused.Load(); a != 0 || r != 32 {
+			t.Errorf("while the one who opens it sleeps: %d admitted, %d refused, want none and 32", a, r)
+		}
+	})
+	p.is(ab.StateOpen)
+	s.Advance(0)
+	s.sleeps(t, func() { s.Advance(p.RetryAfter()) }, func() {
+		acquireAll()
+		if a, r := admitted.Load(), refused.Load(); a != 1 || r != 31 {
+			t.Errorf("while the one who ends the cooldown sleeps: %d admitted, %d refused, want one and 31", a, r)
+		}
+	})
+	s.Advance(0)
+	p.is(ab.StateHalfOpen)
+	s.sleeps(t, p.Reset, func() {
+		acquireAll()
+		if a := admitted.Load(); a != 32 {
+			t.Errorf("while the one who resets it sleeps: %d admitted, want all", a)
+		}
+	})
+}
+
 // Nobody waits for one who sleeps while he changes the state: those who come
 // meanwhile are answered at once, by the old state or the new.
 //
