@@ -301,7 +301,7 @@ func TestRecoveryIsTheWrittenAlgorithm(t *testing.T) {
 			c.ConsecutiveFailures = 1
 			c.Cooldown.Jitter = Off
 			seen := make(map[string]int)
-			for seed := range seeds(60) {
+			for seed := range seeds(300) {
 				if err := walk(c, seed, seen); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
