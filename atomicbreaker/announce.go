@@ -27,7 +27,7 @@ type note struct {
 // hang notes a change, silently if it only closes the gap that a Reset of a closed
 // breaker leaves in the generations. Whoever calls this calls tellAll later.
 func (b *Breaker) hang(silent bool, t Transition) {
-	if b.cfg.OnTransition == nil {
+	if b.cfg().OnTransition == nil {
 		return
 	}
 	n := &note{generation: t.Generation, silent: silent, transition: t}
@@ -93,13 +93,13 @@ func (b *Breaker) tellOne(t Transition) {
 			go b.tell()
 		}
 	}()
-	b.cfg.OnTransition(t)
+	b.cfg().OnTransition(t)
 	returned = true
 }
 
 // tellProbe calls the probes' listener and contains its panic.
 func (b *Breaker) tellProbe(p Probe) {
-	if b.cfg.OnProbe == nil {
+	if b.cfg().OnProbe == nil {
 		return
 	}
 	returned := false
@@ -109,6 +109,6 @@ func (b *Breaker) tellProbe(p Probe) {
 			_ = recover()
 		}
 	}()
-	b.cfg.OnProbe(p)
+	b.cfg().OnProbe(p)
 	returned = true
 }

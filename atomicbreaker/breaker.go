@@ -24,15 +24,14 @@ type Breaker struct {
 
 	word   atomic.Uint64
 	timed  bool // every call reads the clock, to find the slow ones
-	kind   recovery
 	ring   ring.Ring
 	last   *ring.Last    // the window, if it is counted in calls
 	madeAt time.Duration // instant on the clock, zero of the bucket numbers
 	bucket time.Duration // width of a bucket
 	timer  clock.Timer
 
-	refused [refusals]RejectedError
-	cfg     settings
+	refused  [refusals]RejectedError
+	settings settingsNow // what it goes by
 
 	// Read and written around changes of state and in half-open.
 	opening
@@ -66,15 +65,10 @@ func New(c Config) (*Breaker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	streakByDefault := c.ConsecutiveFailures == 0
-	c = c.WithDefaults()
-	b := &Breaker{
-		cfg:    c.settings(),
-		timed:  c.SlowCallDuration != Off,
-		bucket: c.Window / time.Duration(c.Buckets),
-		kind:   newRecovery(c),
-	}
-	b.cfg.streakByDefault = streakByDefault
+	s := c.settings()
+	c = s.Config
+	b := &Breaker{timed: c.SlowCallDuration != Off, bucket: c.Window / time.Duration(c.Buckets)}
+	b.settings.v.Store(s)
 	if c.WindowCalls > 0 {
 		b.last = ring.NewLast(c.WindowCalls)
 	}
@@ -133,10 +127,14 @@ func (b *Breaker) swap(old, new word) bool {
 	return b.word.CompareAndSwap(uint64(old), uint64(new))
 }
 
+// cfg returns the settings that hold now. Who makes one decision by several of
+// them asks once.
+func (b *Breaker) cfg() *settings { return b.settings.v.Load() }
+
 // Name returns the name from the configuration.
 func (b *Breaker) Name() string {
 	b.mustBeMade()
-	return b.cfg.Name
+	return b.cfg().Name
 }
 
 // State returns the state. It is the truth at the moment of the call without
@@ -230,7 +228,7 @@ func (b *Breaker) ticket(c claim) Ticket {
 	if !b.timed {
 		return Ticket{breaker: b, claim: c}
 	}
-	return Ticket{breaker: b, claim: c | claimTimed, start: b.cfg.Clock.Now()}
+	return Ticket{breaker: b, claim: c | claimTimed, start: b.cfg().Clock.Now()}
 }
 
 const unmade = "atomicbreaker: use of a nil or zero Breaker; make one with New"

@@ -46,7 +46,7 @@ func (b *Breaker) countClosed(gen uint32, k ring.Kind, slow bool, after time.Dur
 	if w.mode() == ForcedClosed {
 		return
 	}
-	if c, look := b.windowOf(s, gen, b.streakMet(run) || b.cfg.ReadyToTrip != nil); look {
+	if c, look := b.windowOf(s, gen, b.streakMet(run) || b.cfg().ReadyToTrip != nil); look {
 		b.judge(w, c, k, run, after)
 	}
 }
@@ -126,15 +126,15 @@ func (b *Breaker) windowOf(s ring.Stripe, gen uint32, wanted bool) (c ring.Count
 
 // missingForRate returns for how many more calls at least no rate can be reached.
 func (b *Breaker) missingForRate(c ring.Counts) uint64 {
-	more := callsUntil(c[ring.Failure], c.Calls(), b.cfg.FailureRate)
+	more := callsUntil(c[ring.Failure], c.Calls(), b.cfg().FailureRate)
 	if b.timed {
-		more = min(more, callsUntil(c[ring.Slow], c.Calls(), b.cfg.SlowCallRate))
+		more = min(more, callsUntil(c[ring.Slow], c.Calls(), b.cfg().SlowCallRate))
 	}
 	return more
 }
 
 func (b *Breaker) missingForMinimum(c ring.Counts) uint64 {
-	minimum := uint64(b.cfg.MinimumCalls)
+	minimum := uint64(b.cfg().MinimumCalls)
 	return minimum - min(minimum, c.Calls())
 }
 
@@ -166,7 +166,7 @@ func (b *Breaker) judge(w word, c ring.Counts, k ring.Kind, run uint32, after ti
 	if why == ReasonNone {
 		return
 	}
-	now := b.cfg.Clock.Now()
+	now := b.cfg().Clock.Now()
 	if !b.lasts(now) {
 		run = 0
 	}
@@ -197,10 +197,10 @@ func (b *Breaker) ruleMet(c ring.Counts, k ring.Kind, run uint32) Reason {
 	if b.streakMet(run) {
 		return ReasonStreak
 	}
-	if why := b.rateMet(c, k); why != ReasonNone && c.Calls() >= uint64(b.cfg.MinimumCalls) {
+	if why := b.rateMet(c, k); why != ReasonNone && c.Calls() >= uint64(b.cfg().MinimumCalls) {
 		return why
 	}
-	if b.cfg.ReadyToTrip != nil && b.cfg.ReadyToTrip(countsOf(c)) {
+	if b.cfg().ReadyToTrip != nil && b.cfg().ReadyToTrip(countsOf(c)) {
 		return ReasonReadyToTrip
 	}
 	return ReasonNone
@@ -212,10 +212,10 @@ func (b *Breaker) rateMet(c ring.Counts, k ring.Kind) Reason {
 	if c.Calls() == 0 {
 		return ReasonNone
 	}
-	if k == ring.Failure && b.cfg.FailureRate > 0 && share(c[ring.Failure], c.Calls()) >= b.cfg.FailureRate {
+	if k == ring.Failure && b.cfg().FailureRate > 0 && share(c[ring.Failure], c.Calls()) >= b.cfg().FailureRate {
 		return ReasonFailureRate
 	}
-	if b.timed && b.cfg.SlowCallRate > 0 && share(c[ring.Slow], c.Calls()) >= b.cfg.SlowCallRate {
+	if b.timed && b.cfg().SlowCallRate > 0 && share(c[ring.Slow], c.Calls()) >= b.cfg().SlowCallRate {
 		return ReasonSlowCallRate
 	}
 	return ReasonNone

@@ -124,43 +124,6 @@ type Config struct {
 	BeforeProbe func(CooldownOver) time.Duration
 }
 
-// settings is what a breaker keeps of its Config with the defaults filled in:
-// the fields in their order, without those that the ring is made from. The
-// number of stripes, which only New needs, has made room for what belongs to
-// BeforeProbe, so that nothing that calls read lies elsewhere because of it.
-type settings struct {
-	Name                string
-	MinimumCalls        int
-	FailureRate         float64
-	ConsecutiveFailures int
-	SlowCallDuration    time.Duration
-	SlowCallRate        float64
-	ReadyToTrip         func(Counts) bool
-	Cooldown            Cooldown
-	Recovery            Recovery
-	Classify            func(error) Outcome
-	OnTransition        func(Transition)
-	OnProbe             func(Probe)
-	Clock               clock.Clock
-	Rand                func() float64
-	hold                *hold // nil without a BeforeProbe
-	Mode                Mode
-	streakByDefault     bool // ConsecutiveFailures was left unset
-}
-
-func (c *Config) settings() settings {
-	s := settings{
-		c.Name, c.MinimumCalls, c.FailureRate, c.ConsecutiveFailures,
-		c.SlowCallDuration, c.SlowCallRate, c.ReadyToTrip, c.Cooldown, c.Recovery,
-		c.Classify, c.OnTransition, c.OnProbe, c.Clock, c.Rand, nil, c.Mode, false,
-	}
-	if c.BeforeProbe != nil {
-		s.hold = &hold{before: c.BeforeProbe}
-		s.hold.until.Store(notHeld)
-	}
-	return s
-}
-
 // Cooldown is how long a breaker stays open before it lets a probe through.
 type Cooldown struct {
 	// Min is the cooldown of a trip and Max the longest one, both before

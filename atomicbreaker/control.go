@@ -37,7 +37,7 @@ func (b *Breaker) Reset() {
 			}
 			continue
 		}
-		if b.move(w, w.to(phaseClosed, 0), ReasonResetCalled, b.shown(w), b.cfg.Clock.Now()) {
+		if b.move(w, w.to(phaseClosed, 0), ReasonResetCalled, b.shown(w), b.cfg().Clock.Now()) {
 			return
 		}
 	}
@@ -66,8 +66,8 @@ func (b *Breaker) SetMode(m Mode) {
 
 // setMode tries once.
 func (b *Breaker) setMode(w word, m Mode, cool, wait uint64, draw *jitter) bool {
-	next := w.withMode(m, b.kind.firstWindow())
-	now := b.cfg.Clock.Now()
+	next := w.withMode(m, b.cfg().recovery.firstWindow())
+	now := b.cfg().Clock.Now()
 	if b.load() != w {
 		return false // now may lie within a later opening
 	}

@@ -79,7 +79,7 @@ func TestACopiedProbeThatComesTwiceIsLate(t *testing.T) {
 	require.Equal(t, uint64(2), b.Snapshot().Late)
 	require.Zero(t, b.Snapshot().ProbesInFlight)
 	calls(t, b, 1, Success)
-	manual.Advance(2 * b.cfg.Recovery.Quiet)
+	manual.Advance(2 * b.cfg().Recovery.Quiet)
 	require.Equal(t, StateClosed, b.State())
 }
 

@@ -90,7 +90,7 @@ var refusalErrors = [refusals]error{ErrOpen, ErrProbeLimit, ErrForced}
 
 // Error tells the breaker's name and the kind of refusal.
 func (e *RejectedError) Error() string {
-	if name := e.breaker.cfg.Name; name != "" {
+	if name := e.breaker.cfg().Name; name != "" {
 		return "atomicbreaker: " + name + ": " + e.Unwrap().Error()
 	}
 	return "atomicbreaker: " + e.Unwrap().Error()

@@ -40,7 +40,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 		if !ok {
 			return b.refuseProbe(w)
 		}
-		now := b.cfg.Clock.Now()
+		now := b.cfg().Clock.Now()
 		if !looked && b.late(now) {
 			looked = true
 			b.onTimer()
@@ -66,7 +66,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 			// fills a window of one, whatever the load: it holds back nothing.
 			mark(&b.full, w.generation())
 		}
-		if w.inFlight() == 0 || next.inFlight() >= next.window() && passed(b.silentSince(w), now) >= b.cfg.Recovery.Quiet {
+		if w.inFlight() == 0 || next.inFlight() >= next.window() && passed(b.silentSince(w), now) >= b.cfg().Recovery.Quiet {
 			b.kickAt(now) // in the second case the silence may have made a place already
 		}
 		return Ticket{breaker: b, claim: claimOfProbe(w, e.cut), start: now}, nil
@@ -120,7 +120,7 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
 	if b.late(now) {
 		b.work()
 	}
-	b.tellProbe(Probe{Name: b.cfg.Name, Generation: gen, Outcome: Outcome(k), Slow: slow, Latency: latency})
+	b.tellProbe(Probe{Name: b.cfg().Name, Generation: gen, Outcome: Outcome(k), Slow: slow, Latency: latency})
 }
 
 // arrived reads the clock for a probe that is being settled, and gives up the
@@ -137,7 +137,7 @@ func (b *Breaker) arrived(gen uint32) (now time.Duration, over bool) {
 			b.ring.Count(countLate)
 		}
 	}()
-	now = b.cfg.Clock.Now()
+	now = b.cfg().Clock.Now()
 	over = b.giveUp(now)
 	read = true
 	return now, over
@@ -167,8 +167,8 @@ func (b *Breaker) awaited(w word, gen uint32) bool {
 // judgeProbe returns the evidence after an outcome and what it does.
 func (b *Breaker) judgeProbe(t *Ticket, old uint64, w word, failed bool, latency time.Duration) (uint64, effect) {
 	gen := w.generation()
-	if b.kind.probes > 0 {
-		next, does := b.kind.judgeTrial(trialOf(old, gen), failed)
+	if b.cfg().recovery.probes > 0 {
+		next, does := b.cfg().recovery.judgeTrial(trialOf(old, gen), failed)
 		return next.pack(), does
 	}
 	e := evidenceOf(old, gen)
@@ -176,7 +176,7 @@ func (b *Breaker) judgeProbe(t *Ticket, old uint64, w word, failed bool, latency
 		return old, effect{} // sent before the last cut: only the place comes back
 	}
 	slowAnswer := !failed && b.slowAnswer(gen, latency)
-	next, does := b.kind.judge(e, w.inFlight(), w.window(), t.claim.others(), failed, slowAnswer)
+	next, does := b.cfg().recovery.judge(e, w.inFlight(), w.window(), t.claim.others(), failed, slowAnswer)
 	return next.pack(), does
 }
 
@@ -246,7 +246,7 @@ func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
 
 // answered reports whether the probe window of w has seen a success.
 func (b *Breaker) answered(w word) bool {
-	if w.phase() != phaseHalfOpen || b.kind.probes > 0 {
+	if w.phase() != phaseHalfOpen || b.cfg().recovery.probes > 0 {
 		return false
 	}
 	e := evidenceOf(b.evidence.Load(), w.generation())
@@ -255,7 +255,7 @@ func (b *Breaker) answered(w word) bool {
 
 // close ends half-open well.
 func (b *Breaker) close(w word) bool {
-	return b.move(w, w.to(phaseClosed, 0), ReasonRecovered, b.episode(w.generation()), b.cfg.Clock.Now())
+	return b.move(w, w.to(phaseClosed, 0), ReasonRecovered, b.episode(w.generation()), b.cfg().Clock.Now())
 }
 
 // returnProbe gives a probe's place back without a verdict.
@@ -274,6 +274,6 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 	if counter == countIgnored {
 		latency := passed(t.start, now)
 		b.lastProbe.Store(uint64(latency)<<2 | uint64(Ignored+1))
-		b.tellProbe(Probe{Name: b.cfg.Name, Generation: t.claim.generation(), Outcome: Ignored, Slow: b.tooSlow(latency), Latency: latency})
+		b.tellProbe(Probe{Name: b.cfg().Name, Generation: t.claim.generation(), Outcome: Ignored, Slow: b.tooSlow(latency), Latency: latency})
 	}
 }

@@ -98,7 +98,7 @@ func halfOpened(t testing.TB, c Config) (*Breaker, *clock.Manual) {
 func recoverBy(t testing.TB, b *Breaker, manual *clock.Manual) {
 	t.Helper()
 	calls(t, b, 1, Success)
-	manual.Advance(2 * b.cfg.Recovery.Quiet)
+	manual.Advance(2 * b.cfg().Recovery.Quiet)
 	require.Equal(t, StateClosed, b.State())
 }
 
@@ -136,7 +136,7 @@ func (h *hooked) Now() time.Duration {
 // jump puts a breaker into a word, as if a change had led there just now.
 func jump(b *Breaker, w word) {
 	b.records = records{}
-	b.records.start(w, b.cfg.Clock.Now())
+	b.records.start(w, b.cfg().Clock.Now())
 	b.word.Store(uint64(w))
 }
 

@@ -36,15 +36,15 @@ const maxHeldBack = 12
 // heldBack asks BeforeProbe and returns the instant until which the breaker
 // stays open, or now if it goes on.
 func (b *Breaker) heldBack(h *hold, w word, over, now time.Duration) time.Duration {
-	limit := later(over, maxHeldBack*b.cfg.Cooldown.Max)
+	limit := later(over, maxHeldBack*b.cfg().Cooldown.Max)
 	if now >= limit {
 		return now
 	}
-	wait := b.askBefore(h, CooldownOver{b, w.generation(), now, over, b.cfg.Cooldown})
+	wait := b.askBefore(h, CooldownOver{b, w.generation(), now, over, b.cfg().Cooldown})
 	if wait <= 0 {
 		return now
 	}
-	until := min(later(now, min(max(wait, minDuration), b.cfg.Cooldown.Max)), limit)
+	until := min(later(now, min(max(wait, minDuration), b.cfg().Cooldown.Max)), limit)
 	h.until.Store(int64(until))
 	return until
 }
@@ -91,8 +91,8 @@ func (b *Breaker) endCooldown(generation uint32, any bool) bool {
 		if w.phase() != phaseOpen || w.forced() || !any && w.generation() != generation {
 			return false
 		}
-		now := b.cfg.Clock.Now()
-		if b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonEndCooldownCalled, now) {
+		now := b.cfg().Clock.Now()
+		if b.toHalfOpen(w, w.to(phaseHalfOpen, b.cfg().recovery.firstWindow()), ReasonEndCooldownCalled, now) {
 			return true
 		}
 	}

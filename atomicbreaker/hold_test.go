@@ -2,7 +2,6 @@ package atomicbreaker
 
 import (
 	"math/rand/v2"
-	"reflect"
 	"runtime"
 	"sync"
 	"testing"
@@ -59,13 +58,13 @@ func TestBeforeProbeHoldsTheBreakerBack(t *testing.T) {
 	require.Equal(t, StateHalfOpen, b.State())
 	require.Equal(t, ReasonCooldown, b.Snapshot().Reason)
 	const over = 500 * time.Millisecond
-	require.Equal(t, CooldownOver{Generation: 1, At: over, Since: over, Cooldown: b.cfg.Cooldown}, p.asked[0])
-	require.Equal(t, CooldownOver{Generation: 1, At: over + 301*time.Millisecond, Since: over, Cooldown: b.cfg.Cooldown}, p.asked[2])
+	require.Equal(t, CooldownOver{Generation: 1, At: over, Since: over, Cooldown: b.cfg().Cooldown}, p.asked[0])
+	require.Equal(t, CooldownOver{Generation: 1, At: over + 301*time.Millisecond, Since: over, Cooldown: b.cfg().Cooldown}, p.asked[2])
 
 	// The next opening asks anew, and shows its own cooldown until then.
 	p.waits = nil
 	calls(t, b, 1, Failure)
-	require.Equal(t, b.cfg.Cooldown.Min, b.RetryAfter().Round(500*time.Millisecond))
+	require.Equal(t, b.cfg().Cooldown.Min, b.RetryAfter().Round(500*time.Millisecond))
 	manual.Advance(b.RetryAfter())
 	require.Equal(t, StateHalfOpen, b.State())
 	require.Equal(t, uint32(3), p.asked[len(p.asked)-1].Generation)
@@ -81,7 +80,7 @@ func TestWaitOfAnEarlierOpeningIsForgotten(t *testing.T) {
 	calls(t, b, 1, Failure)
 	require.Equal(t, 500*time.Millisecond, b.RetryAfter())
 	manual.Advance(0)
-	stale := b.cfg.hold.until.Load()
+	stale := b.cfg().hold.until.Load()
 	require.Equal(t, int64(notHeld), stale)
 }
 
@@ -230,37 +229,5 @@ func TestDroppedBreakerWithABeforeProbeIsCollected(t *testing.T) {
 			}()
 			waitUntil(t, func() bool { runtime.GC(); return held.Value() == nil })
 		})
-	}
-}
-
-// settings leaves out no field but those that only New needs, and mixes none up.
-func TestSettingsAreTheConfig(t *testing.T) {
-	var c Config
-	v := reflect.ValueOf(&c).Elem()
-	for i := range v.NumField() {
-		switch f := v.Field(i); f.Kind() {
-		case reflect.Int, reflect.Int64:
-			f.SetInt(int64(i + 1))
-		case reflect.Uint8:
-			f.SetUint(uint64(i + 1))
-		case reflect.Float64:
-			f.SetFloat(float64(i + 1))
-		case reflect.String:
-			f.SetString("a name")
-		}
-	}
-	c.Cooldown.Min, c.Recovery.Quiet = 77, 78
-	s := c.settings()
-	kept := reflect.ValueOf(s)
-	only := map[string]bool{"Window": true, "Buckets": true, "WindowCalls": true, "Stripes": true, "BeforeProbe": true}
-	for field, value := range v.Fields() {
-		if only[field.Name] {
-			continue
-		}
-		got := kept.FieldByName(field.Name)
-		require.True(t, got.IsValid(), field.Name)
-		if field.Type.Comparable() && field.Type.Kind() != reflect.Interface {
-			require.Equal(t, value.Interface(), got.Interface(), field.Name)
-		}
 	}
 }

@@ -15,11 +15,11 @@ const keepBusy = time.Second
 
 // rest reads what others maintain: no call pays for it.
 func (b *Breaker) rest() rest {
-	w, now := b.load(), b.cfg.Clock.Now()
+	w, now := b.load(), b.cfg().Clock.Now()
 	last := b.since(w)
 	var r rest
 	switch {
-	case w.mode() != b.cfg.Mode: // dropping it would lift an operator's command
+	case w.mode() != b.cfg().Mode: // dropping it would lift an operator's command
 		r.keep = keepBusy
 	case w.phase() == phaseOpen && !w.forced():
 		r.keep = b.retryAfter(w, now)

@@ -38,7 +38,7 @@ func (b *Breaker) look(s ring.Stripe, counter int) {
 
 // inTime does what is overdue. It returns the word after that, and the instant.
 func (b *Breaker) inTime() (word, time.Duration) {
-	w, now := b.load(), b.cfg.Clock.Now()
+	w, now := b.load(), b.cfg().Clock.Now()
 	if w.mode() != ForcedOpen && b.late(now) {
 		b.work()
 		w = b.load()
@@ -53,7 +53,7 @@ func (b *Breaker) question() (word, time.Duration) {
 	w, now := b.inTime()
 	switch {
 	case b.notes.Load() == nil:
-	case clock.Real(b.cfg.Clock):
+	case clock.Real(b.cfg().Clock):
 		go b.tellAll()
 	default: // such a clock's timers have no goroutine either
 		b.tellAll()

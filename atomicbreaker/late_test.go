@@ -75,7 +75,7 @@ func TestALostTimerIsNoLostBreaker(t *testing.T) {
 				require.Equal(t, phaseHalfOpen, b.load().phase(), "%s, panics %v", name, panics)
 
 				admitted(t, b) // hangs
-				l.Advance(b.cfg.Recovery.ProbeTimeout + lateness)
+				l.Advance(b.cfg().Recovery.ProbeTimeout + lateness)
 				find(b)
 				require.NotEqual(t, uint64(0), b.Snapshot().Abandoned, name)
 				l.Advance(b.RetryAfter() + lateness)
@@ -83,7 +83,7 @@ func TestALostTimerIsNoLostBreaker(t *testing.T) {
 				require.Equal(t, phaseHalfOpen, b.load().phase(), name)
 				calls(t, b, 1, Success)
 				for range 4 {
-					l.Advance(b.cfg.Recovery.Quiet + lateness)
+					l.Advance(b.cfg().Recovery.Quiet + lateness)
 					calls(t, b, 1, Success) // a probe finds out too
 				}
 				require.Equal(t, phaseClosed, b.load().phase(), name)

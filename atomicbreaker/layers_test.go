@@ -33,6 +33,7 @@ var layers = [][]string{
 	{"transition.go"},            // opening, cooldown, closing
 	{"announce.go", "errors.go"}, // telling
 	{"breaker.go"},               // the Breaker's state, New, admission
+	{"settings.go"},              // a Config as a breaker keeps it
 	{"recovery.go"},              // how probes are judged: pure
 	{"validate.go"},              // faults and defaults of a Config
 	{"config.go", "doc.go"},      // Config
@@ -55,6 +56,7 @@ var upward = []string{
 	"closed.go -> timer.go",
 	"rolling.go -> timer.go",
 	"config.go -> hold.go",
+	"settings.go -> hold.go",
 	"errors.go -> snapshot.go",
 	"groupconfig.go -> group.go",
 	"halfopen.go -> late.go",

@@ -254,7 +254,7 @@ func TestLitmusE4Evidence(t *testing.T) {
 					require.Equal(t, gen, b.load().generation())
 					stop()
 					before := b.evidence.Load()
-					x, _ := b.kind.judgeTrial(trialOf(before, gen), false)
+					x, _ := b.cfg().recovery.judgeTrial(trialOf(before, gen), false)
 					b.evidence.CompareAndSwap(before, x.pack())
 				}
 			}
@@ -294,7 +294,7 @@ func TestLitmusE5Silence(t *testing.T) {
 					since := b.silentSince(b.load())
 					stop()
 					w := b.load()
-					if w.inFlight() > 0 && manual.Now()-since >= b.cfg.Recovery.ProbeTimeout {
+					if w.inFlight() > 0 && manual.Now()-since >= b.cfg().Recovery.ProbeTimeout {
 						b.begin(w, w.to(phaseOpen, 0), ReasonTripCalled, manual.Now())
 					}
 				}

@@ -32,7 +32,7 @@ func (b *Breaker) wake(gen uint32) {
 		if b.load().generation() != gen {
 			return
 		}
-		if e.Awake(gen) || b.ring.Begin(e, gen, b.turn(b.cfg.Clock.Now())) {
+		if e.Awake(gen) || b.ring.Begin(e, gen, b.turn(b.cfg().Clock.Now())) {
 			break
 		}
 	}
@@ -95,7 +95,7 @@ func (b *Breaker) catchUp(w word, e ring.Edge, behind uint64, now time.Duration)
 	case ended[ring.Slow] == 0:
 		return false
 	}
-	minimum := uint64(b.cfg.MinimumCalls)
+	minimum := uint64(b.cfg().MinimumCalls)
 	why := b.rateMet(still, k)
 	if why == ReasonNone || b.rateMet(then, k) == ReasonNone || min(then.Calls(), still.Calls()) < minimum {
 		return false

@@ -30,7 +30,7 @@ func (b *Breaker) giveUp(now time.Duration) bool {
 // ProbeTimeout. It is asked for the very word that giving them up changes:
 // others may have come into flight since an earlier one.
 func (b *Breaker) silent(w word, now time.Duration) bool {
-	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && passed(b.silentSince(w), now) >= b.cfg.Recovery.ProbeTimeout
+	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && passed(b.silentSince(w), now) >= b.cfg().Recovery.ProbeTimeout
 }
 
 // quietSince is the instant at which the quiet ticks of w begin: its first
@@ -64,16 +64,16 @@ const noTicks = 1<<63 - 1
 // again; never if nothing is in flight, was refused or has been seen.
 func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	gen := w.generation()
-	quiet := b.cfg.Recovery.Quiet
+	quiet := b.cfg().Recovery.Quiet
 	since := b.quietSince(w)
 	if b.episodeOf != gen {
 		b.episodeOf, b.ticks, b.raisedAt = gen, noTicks, b.since(w)
-		b.pace = b.cfg.Cooldown.Min
+		b.pace = b.cfg().Cooldown.Min
 		if cool, ok := b.cool.get(gen - 1); ok {
 			b.pace = time.Duration(cool)
 		}
 	}
-	alive := b.kind.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
+	alive := b.cfg().recovery.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
 	last := b.ticks
 	b.ticks = int64(passed(since, now) / quiet)
 	if b.ticks > last && b.quietTick(w, alive) || b.giveUp(now) {
@@ -86,7 +86,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 		}
 		w = w.raise()
 		b.raisedAt = now
-		b.pace = min(2*b.pace, b.cfg.Cooldown.Max)
+		b.pace = min(2*b.pace, b.cfg().Cooldown.Max)
 	}
 	if w.inFlight() == 0 && !alive && b.full.Load() != markOf(gen) {
 		b.ticks = noTicks
@@ -94,7 +94,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	}
 	next := later(later(since, time.Duration(b.ticks)*quiet), quiet)
 	if w.inFlight() > 0 {
-		next = min(next, later(start, b.cfg.Recovery.ProbeTimeout))
+		next = min(next, later(start, b.cfg().Recovery.ProbeTimeout))
 	}
 	if place := silence(start, b.raisedAt, quiet, b.pace); place > now { // whoever fills the window later
 		next = min(next, place)

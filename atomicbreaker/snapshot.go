@@ -74,13 +74,13 @@ func (b *Breaker) Snapshot() Snapshot {
 	var w word
 	for range snapshotTries {
 		w = b.load()
-		now := b.cfg.Clock.Now()
+		now := b.cfg().Clock.Now()
 		x, ok := b.records.of(w)
 		if !ok {
 			continue
 		}
 		s = Snapshot{
-			Name: b.cfg.Name, State: w.state(), Mode: w.mode(), Generation: w.generation(),
+			Name: b.cfg().Name, State: w.state(), Mode: w.mode(), Generation: w.generation(),
 			At: now, Since: x.since, Reason: x.reason,
 			RetryAfter: b.retryAfter(w, now),
 			TimeOpen:   x.timeOpen,
@@ -153,7 +153,7 @@ func (b *Breaker) rolling(w word, now time.Duration) Counts {
 func (b *Breaker) shown(w word) Counts {
 	switch w.phase() {
 	case phaseClosed:
-		return b.rolling(w, b.cfg.Clock.Now())
+		return b.rolling(w, b.cfg().Clock.Now())
 	case phaseHalfOpen:
 		return b.episode(w.generation())
 	}
@@ -191,10 +191,10 @@ func (b *Breaker) retryAfter(w word, now time.Duration) time.Duration {
 // openFor is the time until the timer ends the cooldown of w.
 func (b *Breaker) openFor(w word, now time.Duration) time.Duration {
 	end, _ := b.cooldownEnd(w)
-	if h := b.cfg.hold; h != nil && now >= end {
+	if h := b.cfg().hold; h != nil && now >= end {
 		end = max(end, time.Duration(h.until.Load()))
 	}
-	if left := passed(now, end); clock.Real(b.cfg.Clock) {
+	if left := passed(now, end); clock.Real(b.cfg().Clock) {
 		return later(left, time.Millisecond)
 	} else {
 		return left
@@ -203,7 +203,7 @@ func (b *Breaker) openFor(w word, now time.Duration) time.Duration {
 
 // lastProbeTook is the latency of the last probe, Quiet if there was none or it took longer.
 func (b *Breaker) lastProbeTook() time.Duration {
-	quiet := b.cfg.Recovery.Quiet
+	quiet := b.cfg().Recovery.Quiet
 	if p := b.lastProbe.Load(); p != 0 {
 		return min(time.Duration(p>>2), quiet)
 	}

@@ -66,7 +66,7 @@ func (b *Breaker) noteBad(s ring.Stripe, gen uint32, k ring.Kind) uint32 {
 		b.endStreak(s, gen)
 		return 0
 	}
-	limit := b.cfg.ConsecutiveFailures
+	limit := b.cfg().ConsecutiveFailures
 	if limit == Off {
 		return 0
 	}
@@ -75,8 +75,8 @@ func (b *Breaker) noteBad(s ring.Stripe, gen uint32, k ring.Kind) uint32 {
 		return 0
 	}
 	run := b.streak.add(gen)
-	if run == patientFrom && b.cfg.streakByDefault {
-		raise(&b.streak.at, int64(b.cfg.Clock.Now()))
+	if run == patientFrom && b.cfg().streakByDefault {
+		raise(&b.streak.at, int64(b.cfg().Clock.Now()))
 	}
 	return run
 }
@@ -102,10 +102,10 @@ const (
 // lasts reports whether a streak that reaches the limit has lasted long enough
 // at an instant.
 func (b *Breaker) lasts(now time.Duration) bool {
-	return !b.cfg.streakByDefault || passed(time.Duration(b.streak.at.Load()), now) >= patience
+	return !b.cfg().streakByDefault || passed(time.Duration(b.streak.at.Load()), now) >= patience
 }
 
 // streakMet reports whether a streak reaches the limit.
 func (b *Breaker) streakMet(run uint32) bool {
-	return b.cfg.ConsecutiveFailures != Off && run >= uint32(b.cfg.ConsecutiveFailures)
+	return b.cfg().ConsecutiveFailures != Off && run >= uint32(b.cfg().ConsecutiveFailures)
 }

@@ -160,8 +160,8 @@ func (b *Breaker) outcomeOf(ctx context.Context, err error) Outcome {
 	switch {
 	case saysNothing(ctx, err):
 		return Ignored
-	case b.cfg.Classify != nil:
-		return b.cfg.Classify(err)
+	case b.cfg().Classify != nil:
+		return b.cfg().Classify(err)
 	}
 	return Failure
 }
@@ -223,14 +223,14 @@ func (t *Ticket) isSlow() bool {
 			t.breaker.ring.AddTotal(ring.Failure)
 		}
 	}()
-	now := t.breaker.cfg.Clock.Now()
+	now := t.breaker.cfg().Clock.Now()
 	read = true
 	return t.breaker.tooSlow(passed(t.start, now))
 }
 
 // tooSlow reports whether a call that took so long counts as slow.
 func (b *Breaker) tooSlow(latency time.Duration) bool {
-	return b.timed && latency >= b.cfg.SlowCallDuration
+	return b.timed && latency >= b.cfg().SlowCallDuration
 }
 
 // giveBack settles a ticket that says nothing about health.

@@ -79,7 +79,7 @@ func (b *Breaker) arm(at time.Duration) {
 		b.setTimer(never)
 		return
 	}
-	b.setTimer(passed(b.cfg.Clock.Now(), at))
+	b.setTimer(passed(b.cfg().Clock.Now(), at))
 }
 
 // setTimer sets the timer, or stops it. A timer that panics is as good as one that
@@ -99,7 +99,7 @@ func (b *Breaker) tick() time.Duration {
 		b.ring.Grow()
 	}
 	for {
-		w, now := b.load(), b.cfg.Clock.Now()
+		w, now := b.load(), b.cfg().Clock.Now()
 		next := never
 		switch {
 		case w.mode() == ForcedOpen:
@@ -123,7 +123,7 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 	if !ok {
 		return now // the word is older than what was read
 	}
-	h := b.cfg.hold
+	h := b.cfg().hold
 	if now < end {
 		if h != nil {
 			h.until.Store(notHeld)
@@ -135,7 +135,7 @@ func (b *Breaker) tickOpen(w word, now time.Duration) time.Duration {
 			return until
 		}
 	}
-	b.toHalfOpen(w, w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonCooldown, now)
+	b.toHalfOpen(w, w.to(phaseHalfOpen, b.cfg().recovery.firstWindow()), ReasonCooldown, now)
 	return now
 }
 

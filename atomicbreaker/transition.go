@@ -45,7 +45,7 @@ func (b *Breaker) tripAt(gen uint32, why Reason, c Counts, after, at time.Durati
 		}
 		now := at
 		if now == never {
-			now = b.cfg.Clock.Now()
+			now = b.cfg().Clock.Now()
 		}
 		if b.load() != w {
 			continue // now may lie within a later opening, which it must not lengthen
@@ -87,7 +87,7 @@ func (b *Breaker) publishOpening(w word, gen uint32, now time.Duration, cool, wa
 // publishForcing writes what the next reopening goes by if the breaker is
 // forced open from w: an outage that begins, or goes on.
 func (b *Breaker) publishForcing(w word, gen uint32, now time.Duration, cool uint64) bool {
-	length := uint64(b.cfg.Cooldown.Min)
+	length := uint64(b.cfg().Cooldown.Min)
 	if w.phase() != phaseHalfOpen {
 		raise(&b.trippedAt, int64(now))
 	} else if sameGeneration(cool, w.generation()-1) {
@@ -103,7 +103,7 @@ const ageShare = 8
 // cooldown is the length of the cooldown that begins now, before jitter; last
 // is cool as it was.
 func (b *Breaker) cooldown(w word, now time.Duration, last uint64) time.Duration {
-	c := &b.cfg.Cooldown
+	c := &b.cfg().Cooldown
 	if w.phase() != phaseHalfOpen {
 		return c.Min
 	}
@@ -128,13 +128,13 @@ type jitter struct {
 // spread applies the jitter to a cooldown. A server's Retry-After is a floor:
 // jitter only adds to it.
 func (j *jitter) spread(length, after time.Duration) time.Duration {
-	c := &j.b.cfg.Cooldown
+	c := &j.b.cfg().Cooldown
 	after = min(after, c.Max)
 	if c.Jitter == Off {
 		return max(length, after)
 	}
 	if !j.drawn {
-		j.drawn, j.at = true, j.b.cfg.Rand()
+		j.drawn, j.at = true, j.b.cfg().Rand()
 	}
 	if after > 0 && after >= length {
 		return after + time.Duration(float64(after)*(c.Jitter*j.at))
@@ -204,7 +204,7 @@ func (b *Breaker) move(w, next word, why Reason, c Counts, now time.Duration) bo
 	}
 	b.kickAt(now)
 	b.hang(from == to, Transition{
-		Name: b.cfg.Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
+		Name: b.cfg().Name, From: from, To: to, Generation: next.generation(), Reason: why, Counts: c, At: now,
 	})
 	return true
 }

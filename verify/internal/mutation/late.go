@@ -9,7 +9,7 @@ var lost = []Mutation{
 	m("G4", "refusals do not find out that the timer is lost", lateFile,
 		"n%lateEvery == 0 {", "n == 0 {"),
 	m("G4", "questions do not find out that the timer is lost", lateFile,
-		"	w, now := b.inTime()\n", "	w, now := b.load(), b.cfg.Clock.Now()\n"),
+		"	w, now := b.inTime()\n", "	w, now := b.load(), b.cfg().Clock.Now()\n"),
 	m("G4", "a change does not say since when the timer is due", timer,
 		"	lower(&b.due, int64(now))\n", ""),
 	m("G4", "a timer that panics stops the breaker", timer,

@@ -16,7 +16,7 @@ var leases = []Mutation{
 	m("hold", "BeforeProbe holds a breaker back for ever", hold,
 		"	if now >= limit {\n		return now\n	}", "	limit = never"),
 	m("hold", "one wait may be of any length", hold,
-		"min(max(wait, minDuration), b.cfg.Cooldown.Max)", "max(wait, minDuration)"),
+		"min(max(wait, minDuration), b.cfg().Cooldown.Max)", "max(wait, minDuration)"),
 	m("hold", "BeforeProbe that ends its goroutine ends the worker", hold,
 		"			b.running.abandon()\n", ""),
 	m("hold", "a panic in BeforeProbe is nobody's business", hold,
@@ -26,7 +26,7 @@ var leases = []Mutation{
 	m("hold", "what an earlier opening waited for is shown", timer,
 		"			h.until.Store(notHeld)\n", ""),
 	m("hold", "the end of a cooldown is the end of the outage", hold,
-		"w.to(phaseHalfOpen, b.kind.firstWindow()), ReasonEndCooldownCalled", "w.to(phaseClosed, 0), ReasonEndCooldownCalled"),
+		"w.to(phaseHalfOpen, b.cfg().recovery.firstWindow()), ReasonEndCooldownCalled", "w.to(phaseClosed, 0), ReasonEndCooldownCalled"),
 
 	m("lease", "a Lease that fails keeps the breaker open", question,
 		"		default:\n			return s.goAlone(over)", "		default:\n			return over.Cooldown.Max"),

@@ -12,7 +12,7 @@ var settle = []Mutation{
 		"	outcome := Failure\n	defer func() { t.settle(outcome, 0) }()\n	outcome = t", "	outcome := Success\n	defer func() { t.settle(outcome, 0) }()\n	outcome = t"),
 	m("G6", "only panics of Classify are survived", ticket,
 		"	outcome := Failure\n	defer func() { t.settle(outcome, 0) }()\n	outcome = t.breaker.outcomeOf(ctx, err)",
-		"	outcome := Failure\n	if saysNothing(ctx, err) {\n		outcome = Ignored\n	}\n	defer func() { t.settle(outcome, 0) }()\n	if c := t.breaker.cfg.Classify; c != nil && outcome != Ignored {\n		outcome = Failure\n		outcome = c(err)\n	}"),
+		"	outcome := Failure\n	if saysNothing(ctx, err) {\n		outcome = Ignored\n	}\n	defer func() { t.settle(outcome, 0) }()\n	if c := t.breaker.cfg().Classify; c != nil && outcome != Ignored {\n		outcome = Failure\n		outcome = c(err)\n	}"),
 	m("G6", "a judge that panics loses the call", do,
 		"	outcome := Failure\n	defer func() { t.settle(outcome, 0) }()\n	v, err = f(ctx)", "	var outcome Outcome\n	defer func() {\n		if outcome != 0 || err == nil {\n			t.settle(outcome, 0)\n		}\n	}()\n	v, err = f(ctx)"),
 	m("G6", "a clock that panics loses a probe", halfOpen,
@@ -42,7 +42,7 @@ var settle = []Mutation{
 		"			return e != nil\n", "			return true\n"),
 
 	m("G4", "Do gives a probe a context of its own", do,
-		"		return err\n	}\n	returned := false", "		return err\n	}\n	if t.claim.has(claimProbe) {\n		var cancel func()\n		ctx, cancel = context.WithTimeout(ctx, b.cfg.Recovery.ProbeTimeout)\n		defer cancel()\n	}\n	returned := false"),
+		"		return err\n	}\n	returned := false", "		return err\n	}\n	if t.claim.has(claimProbe) {\n		var cancel func()\n		ctx, cancel = context.WithTimeout(ctx, b.cfg().Recovery.ProbeTimeout)\n		defer cancel()\n	}\n	returned := false"),
 	m("G4", "DoWith gives a probe a context of its own", do,
 		"		return v, err\n	}\n	outcome := Failure", "		return v, err\n	}\n	if t.claim.has(claimProbe) {\n		var cancel func()\n		ctx, cancel = context.WithCancel(ctx)\n		defer cancel()\n	}\n	outcome := Failure"),
 	m("G6", "DoWith asks about a caller who has left", do,
