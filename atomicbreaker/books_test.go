@@ -218,7 +218,7 @@ func TestNoOutcomeIsLostAtTurnover(t *testing.T) {
 					together(goroutines+1, func(i int) {
 						if i == goroutines { // turn over within one window's length
 							for range c.WithDefaults().Buckets - 1 {
-								manual.Advance(b.bucket)
+								manual.Advance(b.cfg().bucket)
 								runtime.Gosched()
 							}
 							return
@@ -247,7 +247,7 @@ func TestNoOutcomeIsLostAtTurnover(t *testing.T) {
 				}
 				s := b.Snapshot()
 				require.Equal(t, Counts{Calls: goroutines * each, Failures: failures.Load()}, s.Rolling)
-				manual.Advance(c.WithDefaults().Window + b.bucket)
+				manual.Advance(c.WithDefaults().Window + b.cfg().bucket)
 				require.Zero(t, b.Snapshot().Rolling)
 				s = b.Snapshot()
 				require.Equal(t, []uint64{goroutines*each - failures.Load(), failures.Load()}, []uint64{s.Succeeded, s.Failed})

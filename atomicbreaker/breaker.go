@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 	"weak"
@@ -22,13 +23,13 @@ type Breaker struct {
 	// breaker writes is in the stripes of the ring, and in streak, which has a line
 	// of resting fields on both sides: no processor's writes disturb another's reads.
 
-	word   atomic.Uint64
-	timed  bool // every call reads the clock, to find the slow ones
-	ring   ring.Ring
-	last   *ring.Last    // the window, if it is counted in calls
-	madeAt time.Duration // instant on the clock, zero of the bucket numbers
-	bucket time.Duration // width of a bucket
-	timer  clock.Timer
+	word    atomic.Uint64
+	timed   bool // every call reads the clock, to find the slow ones
+	ring    ring.Ring
+	last    *ring.Last              // the window, if it is counted in calls
+	sampler atomic.Pointer[sampler] // nil until there is something to time
+	madeAt  time.Duration           // instant on the clock, zero of the bucket numbers
+	timer   clock.Timer
 
 	refused  [refusals]RejectedError
 	settings settingsNow // what it goes by
@@ -56,6 +57,7 @@ const (
 	countIgnored
 	countCancelled
 	countLate
+	countLocal // of the ignored
 	counters
 )
 
@@ -67,7 +69,7 @@ func New(c Config) (*Breaker, error) {
 	}
 	s := c.settings()
 	c = s.Config
-	b := &Breaker{timed: c.SlowCallDuration != Off, bucket: c.Window / time.Duration(c.Buckets)}
+	b := &Breaker{timed: c.SlowCallDuration != Off}
 	b.settings.v.Store(s)
 	if c.WindowCalls > 0 {
 		b.last = ring.NewLast(c.WindowCalls)
@@ -182,7 +184,7 @@ func (b *Breaker) Acquire() (Ticket, error) {
 	if b != nil {
 		w := b.load()
 		switch {
-		case w.phase() == phaseClosed && !b.timed:
+		case w&quickMask == phaseClosed && !b.timed:
 			return Ticket{breaker: b, claim: claimOf(w)}, nil
 		case w&(phaseMask|modeMask) == phaseOpen: // and Auto
 			if s := b.ring.Pick(); !s.Bump(countRefusedOpen) {
@@ -191,19 +193,38 @@ func (b *Breaker) Acquire() (Ticket, error) {
 			return Ticket{}, &b.refused[refusedOpen]
 		}
 	}
-	return b.acquireSlow()
+	return b.acquireSlow(nil)
 }
 
-func (b *Breaker) acquireSlow() (Ticket, error) {
+// AcquireContext is Acquire for a call that is made under ctx, the context to be
+// given to [Ticket.Done]. The breaker looks at two things of it. How long the caller waits, its
+// deadline, tells the breaker which answers come too late, see Config.Deadline. And if ctx
+// can end, the breaker reads the clock, so that Done knows for how long the
+// dependency was given, see Config.Patience. That is about 40 ns; it is what a
+// call over a network wants. ctx may be nil. AcquireContext does not look whether ctx
+// is done already.
+func (b *Breaker) AcquireContext(ctx context.Context) (Ticket, error) {
+	if b != nil {
+		switch w := b.load(); {
+		case w&quickMask == phaseClosed && !b.timed && (ctx == nil || ctx.Done() == nil):
+			return Ticket{breaker: b, claim: claimOf(w)}, nil
+		case w&(phaseMask|modeMask) == phaseOpen:
+			return b.Acquire()
+		}
+	}
+	return b.acquireSlow(ctx)
+}
+
+func (b *Breaker) acquireSlow(ctx context.Context) (Ticket, error) {
 	b.mustBeMade()
 	w := b.load()
 	switch {
 	case w.phase() == phaseClosed:
-		return b.ticket(claimOf(w)), nil
+		return b.acquireClosed(w, ctx)
 	case w.phase() == phaseHalfOpen && w.inFlight() >= w.window():
 		return b.refuseProbe(w)
 	case w.phase() == phaseHalfOpen:
-		return b.acquireProbe(w)
+		return b.acquireProbe(w, ctx)
 	case w.mode() == Shadow:
 		return b.passThrough(), nil
 	case w.mode() == ForcedOpen:

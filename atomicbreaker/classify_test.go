@@ -44,15 +44,16 @@ func TestClassification(t *testing.T) {
 		"nil, too late":                {over, nil, Success, false},
 		"error":                        {live, errFailed, Failure, true},
 		"typed nil":                    {live, (*typedNil)(nil), Failure, true},
-		"error, cancelled":             {left, errFailed, Ignored, false},
-		"error, cancelled for a cause": {leftFor, errors.New("quota"), Ignored, false},
-		"error, too late":              {over, errFailed, Failure, true},
-		"deadline, too late":           {over, context.DeadlineExceeded, Failure, true},
-		"deadline with a cause":        {overFor, errors.New("slow"), Failure, true},
+		"error, cancelled":             {left, errFailed, Local, false},
+		"error, cancelled for a cause": {leftFor, errors.New("quota"), Local, false},
+		"error, too late":              {over, errFailed, Failure, false},
+		"deadline, too late":           {over, context.DeadlineExceeded, Failure, false},
+		"deadline with a cause":        {overFor, errors.New("slow"), Failure, false},
 		"cancelled within":             {live, context.Canceled, Failure, true},
 		"deadline within":              {live, context.DeadlineExceeded, Failure, true},
-		"cancelled both":               {left, context.Canceled, Ignored, false},
+		"cancelled both":               {left, context.Canceled, Local, false},
 		"a refusal":                    {live, refusal, Ignored, false},
+		"a refusal, too late":          {over, refusal, Ignored, false},
 		"a refusal, wrapped":           {live, fmt.Errorf("store: %w", refusal), Ignored, false},
 		"a refusal among others":       {live, errors.Join(errFailed, refusal), Failure, true},
 		"refusals only":                {live, errors.Join(refusal, fmt.Errorf("store: %w", refusal)), Ignored, false},
@@ -64,10 +65,10 @@ func TestClassification(t *testing.T) {
 				require.True(t, admitted(t, b).Done(x.ctx, x.err))
 				s := b.Snapshot()
 				require.Equal(t, uint64(1), s.Succeeded+s.Failed+s.Ignored)
-				return Outcome(s.Failed + 2*s.Ignored)
+				return Outcome(s.Failed + 2*s.Ignored + s.Local)
 			}
 			require.Equal(t, x.want, settled(Config{}), "by default")
-			for _, answer = range []Outcome{Success, Failure, Ignored} {
+			for _, answer = range []Outcome{Success, Failure, Ignored, Local} {
 				asked = nil
 				got := settled(Config{Classify: classify})
 				if !x.asks {
@@ -82,7 +83,7 @@ func TestClassification(t *testing.T) {
 				b, _ := made(t, Config{})
 				require.True(t, admitted(t, b).Done(context.Background(), x.err))
 				s := b.Snapshot()
-				require.Equal(t, x.want, Outcome(s.Failed+2*s.Ignored))
+				require.Equal(t, x.want, Outcome(s.Failed+2*s.Ignored+s.Local))
 			}
 		})
 	}

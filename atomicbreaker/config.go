@@ -67,6 +67,27 @@ type Config struct {
 	// goroutine, concurrently with itself. Default: nil.
 	ReadyToTrip func(Counts) bool
 
+	// Deadline is how long callers wait for an answer, 1 ms to 24 h. A breaker that
+	// knows it acts before calls fail: when answers come to take more than a quarter of
+	// the time that callers have left beyond the usual latency, a closed breaker
+	// becomes half-open and admits as many calls at a time as the dependency answers
+	// within half of that time. Unset: what the context says that is given to Do
+	// and AcquireContext; where none has a deadline, nothing of this happens. Off:
+	// never. It needs the probe window, not Recovery.Probes. Default: unset.
+	Deadline time.Duration
+
+	// Patience is how long the dependency must have been given before a call whose
+	// own context ended counts against it, 1 us to 24 h. A call that returns an error
+	// after its context was cancelled or its deadline passed is a Failure if it
+	// took Patience or longer, and [Local] if not: then nobody knows how the
+	// dependency would have answered. Off: a cancelled call is always Local, a
+	// passed deadline always a Failure.
+	//
+	// Default: learned, twice the latency that 95 of 100 successes do not exceed; as
+	// long as there are too few, a passed deadline is a Failure, and a cancelled
+	// call is one after a second.
+	Patience time.Duration
+
 	// Cooldown says how long the breaker stays open.
 	Cooldown Cooldown
 

@@ -72,8 +72,8 @@ func Do[T any](ctx context.Context, b *Breaker, f func(ctx context.Context) (T, 
 // such as an HTTP status: judge decides, in place of Config.Classify, what the
 // value and the error that f returned say about health. It is asked for every
 // call that returned, but not where the error says nothing about the
-// dependency, as in [Ticket.Done]: an error after ctx was cancelled, and
-// another breaker's refusal, are Ignored.
+// dependency or where Config.Patience decides, as in [Ticket.Done]: an error after
+// ctx has ended, and another breaker's refusal.
 //
 // If f or judge panics or ends its goroutine, the call is a Failure and the
 // panic goes on. So it is with an answer of judge that is no [Outcome], on
@@ -86,18 +86,20 @@ func DoWith[T any](ctx context.Context, b *Breaker, judge func(T, error) Outcome
 	if err := ctx.Err(); err != nil {
 		return v, err
 	}
-	t, err := b.Acquire()
+	t, err := b.AcquireContext(ctx)
 	if err != nil {
 		return v, err
 	}
 	outcome := Failure
 	defer func() { t.settle(outcome, 0) }()
 	v, err = f(ctx)
-	if err != nil && saysNothing(ctx, err) {
-		outcome = Ignored
-	} else {
-		outcome = judge(v, err)
+	if err != nil {
+		if o, ok := t.withoutAsking(ctx, err); ok {
+			outcome = o
+			return v, err
+		}
 	}
+	outcome = judge(v, err)
 	return v, err
 }
 
@@ -109,7 +111,7 @@ func (b *Breaker) cannotDo() {
 // ordinary reports whether w admits a call for which the generation is all that
 // there is to remember: the claim never leaves Do, so no flag guards against a
 // second settling.
-func (b *Breaker) ordinary(w word) bool { return w.phase() == phaseClosed && !b.timed }
+func (b *Breaker) ordinary(w word) bool { return w&quickMask == phaseClosed && !b.timed }
 
 // leave settles an ordinary call that is no plain success.
 func (b *Breaker) leave(ctx context.Context, gen uint32, returned bool, err error) {
@@ -123,7 +125,7 @@ func (b *Breaker) leave(ctx context.Context, gen uint32, returned bool, err erro
 
 // doTicket is Do for a probe, a timed call, a call that Shadow lets through, or a refusal.
 func (b *Breaker) doTicket(ctx context.Context, f func(ctx context.Context) error) error {
-	t, err := b.Acquire()
+	t, err := b.AcquireContext(ctx)
 	if err != nil {
 		return err
 	}

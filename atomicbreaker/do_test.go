@@ -72,7 +72,7 @@ func delta(b *Breaker, f func()) map[string]uint64 {
 	d := make(map[string]uint64)
 	for name, n := range map[string]uint64{
 		"succeeded": y.Succeeded - x.Succeeded, "failed": y.Failed - x.Failed, "ignored": y.Ignored - x.Ignored,
-		"cancelled": y.Cancelled - x.Cancelled, "late": y.Late - x.Late, "refused": y.Refused() - x.Refused(), "slow": y.Slow - x.Slow,
+		"cancelled": y.Cancelled - x.Cancelled, "late": y.Late - x.Late, "local": y.Local - x.Local, "refused": y.Refused() - x.Refused(), "slow": y.Slow - x.Slow,
 	} {
 		if n != 0 {
 			d[name] = n
@@ -114,7 +114,7 @@ func TestDoLooksAtTheCallersContextFirst(t *testing.T) {
 			err := do(cancelled, func(context.Context) error { cancel(errors.New("the user left")); return errFailed })
 			require.Equal(t, errFailed, err)
 		})
-		require.Equal(t, counted{"ignored": 1}, got, "cancelled, whatever the error says")
+		require.Equal(t, counted{"ignored": 1, "local": 1}, got, "cancelled, whatever the error says")
 		require.Zero(t, asked)
 
 		again, cancelAgain := context.WithCancel(t.Context())
@@ -130,7 +130,7 @@ func TestDoLooksAtTheCallersContextFirst(t *testing.T) {
 			require.True(t, ticket.Done(over, errFailed))
 		})
 		require.Equal(t, counted{"failed": 1}, got, "a deadline is not leaving")
-		require.Equal(t, 1, asked)
+		require.Zero(t, asked)
 	})
 }
 
@@ -211,8 +211,8 @@ func TestPanicInReadyToTripCountsTheOutcomeAndMeansNo(t *testing.T) {
 }
 
 func TestUnknownOutcomeSettlesAsFailureAndPanics(t *testing.T) {
-	for _, o := range []Outcome{3, 255} {
-		text := fmt.Sprintf("atomicbreaker: unknown Outcome %d: want Success, Failure or Ignored", o)
+	for _, o := range []Outcome{4, 255} {
+		text := fmt.Sprintf("atomicbreaker: unknown Outcome %d: want Success, Failure, Ignored or Local", o)
 		c := Config{Classify: func(error) Outcome { return o }}
 		eachDo(t, c, func(t *testing.T, b *Breaker, do func(context.Context, func(context.Context) error) error) {
 			got := delta(b, func() {

@@ -26,6 +26,8 @@ type paper struct {
 	full, ticking, asked                        bool
 	ticks                                       int64
 	succeededProbes, failedProbes               int // the classic rule
+	calls, failures                             int // the verdicts of this stay in half-open
+	callsBefore, failuresBefore                 int // those before the last quiet tick
 
 	armed time.Duration // the timer; never if it is stopped
 
@@ -54,9 +56,12 @@ func (p *paper) to(s State) {
 	switch s {
 	case StateOpen:
 		p.openUntil = p.now + p.cool
+	case StateClosed:
+		p.since = p.now
 	case StateHalfOpen:
 		first := max(p.c.Recovery.Concurrent, 1)
-		p.written = written{W: first, weight: p.weight}
+		p.written = written{W: first, weight: p.weight, doubt: p.doubt}
+		p.calls, p.failures, p.callsBefore, p.failuresBefore = 0, 0, 0, 0
 		p.since, p.silentSince, p.raisedAt, p.pace, p.fastest = p.now, p.now, 0, p.cool, never
 		p.full, p.ticking, p.asked = false, false, false
 		p.succeededProbes, p.failedProbes = 0, 0
@@ -65,6 +70,9 @@ func (p *paper) to(s State) {
 }
 
 func (p *paper) trip() {
+	if p.now-p.since >= p.c.Window {
+		p.doubt = 0
+	}
 	p.trippedAt, p.cool = p.now, p.c.Cooldown.Min
 	p.to(StateOpen)
 }
@@ -78,10 +86,14 @@ func (p *paper) reopen() {
 	p.to(StateOpen)
 }
 
-// relapse begins a new outage where the window has seen a success.
+// relapse begins a new outage where the dependency was well: the window has seen a
+// success, and fewer failed than trip. If it has only seen a success, doubt grows.
 func (p *paper) relapse() {
-	if p.c.Recovery.Probes == 0 && (p.alive || p.cut > 0) {
-		p.trippedAt = p.now
+	switch answered := p.c.Recovery.Probes == 0 && (p.alive || p.cut > 0); {
+	case answered && 16*p.failures < p.weight*p.calls:
+		p.trippedAt, p.doubt = p.now, 0
+	case answered:
+		p.doubt = min(p.doubt+1, 3)
 	}
 }
 
@@ -146,7 +158,15 @@ func (p *paper) reportProbe(t paperTicket, o Outcome) {
 			slow = rtt > 3*p.fastest
 		}
 	}
-	p.settle(t.cut, t.others, o, slow)
+	if o != Ignored {
+		p.calls++
+	}
+	a := answer{failed: o == Failure, others: t.others, slow: slow}
+	if o == Failure {
+		p.failures++
+		a.door = p.fastest != never && max(p.now-t.start, 1) < p.fastest
+	}
+	p.settle(t.cut, o, a)
 	switch {
 	case p.opens:
 		p.relapse()
@@ -204,7 +224,9 @@ func (p *paper) lookHalfOpen() {
 	tick := int64((p.now - p.since) / r.Quiet)
 	sees := p.alive && r.Probes == 0
 	if p.ticking && tick > p.ticks { // every QUIET
-		if sees && !p.full {
+		calls, failures := p.calls-p.callsBefore, p.failures-p.failuresBefore
+		p.callsBefore, p.failuresBefore = p.calls, p.failures
+		if sees && !p.full && (calls == 0 || 16*failures < p.weight*calls) {
 			p.to(StateClosed)
 			return
 		}
@@ -326,6 +348,7 @@ func walk(c Config, seed uint64, seen map[string]int) error {
 	}
 	manual := new(clock.Manual)
 	c.Clock = manual
+	c.Deadline, c.Patience = Off, Off // without the sampler
 	b := MustNew(c)
 	p := newPaper(c)
 	random := rand.New(rand.NewPCG(seed, 1))

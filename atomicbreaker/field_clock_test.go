@@ -243,6 +243,9 @@ func TestFieldOnlyTheClockReadsTheTime(t *testing.T) {
 				}
 				pkg, ok := call.X.(*ast.Ident)
 				fromTime := ok && pkg.Name == "time"
+				if pkg != nil && pkg.Name == "s" && call.Sel.Name == "Local" {
+					return true // a field of Snapshot
+				}
 				if fromTime && strings.Contains(" "+forbidden+" ", " "+call.Sel.Name+" ") ||
 					!fromTime && strings.Contains(" "+stripping+" ", " "+call.Sel.Name+" ") {
 					t.Errorf("%v: %s", set.Position(n.Pos()), fmt.Sprint(call.Sel.Name))

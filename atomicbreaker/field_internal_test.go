@@ -60,7 +60,7 @@ func TestFieldFullFieldsKeepTheirNeighbours(t *testing.T) {
 		t.Errorf("evidence at its limits reads back as %+v, want %+v", got, e)
 	}
 	r := recovery{weight: 1}
-	if next, does := r.judge(e, 1, 1, 0, true, false); does.verdict != cut || next.cut == 0 {
+	if next, does := r.judge(e, 1, 2, answer{failed: true}); does.verdict != cut || next.cut == 0 {
 		t.Errorf("the cut after the last is %d, %v", next.cut, does.verdict)
 	}
 }
@@ -141,7 +141,7 @@ func TestFieldSuccessDoesNotWriteTheWord(t *testing.T) {
 		}
 		canary, ok := b.load(), true
 		for n := 1; running.Load() > 0; n++ {
-			next := pack(canary.phase(), canary.mode(), 0, n&maxWindow, canary.generation())
+			next := pack(canary.phase(), canary.mode(), n&maxInFlight, 0, canary.generation())
 			if !b.swap(canary, next) {
 				ok = false // somebody wrote
 				canary = b.load()

@@ -12,19 +12,22 @@ import (
 	"github.com/atomicbreaker/breaker/contrib/breakeradvice"
 )
 
-// A key with few calls opens by its streak, however far apart its failures are, and
-// the advice says that its rates can never trip.
+// A key with few calls opens after five failures in a row, however far apart they are, and
+// the advice says that its rates can never trip. A limit that is set stays exact.
 //
 // Field: S205, blockful/anticapture#2148 (2026-09-09).
 func TestFieldFewCallsOpenByTheStreak(t *testing.T) {
-	p := examine(t, ab.Config{})
-	for n := range 20 {
-		p.is(ab.StateClosed)
-		p.at(float64(30 * (n + 1)))
-		p.call(ab.Failure)
+	for limit, c := range map[int]ab.Config{5: {}, 20: {ConsecutiveFailures: 20}} {
+		p := examine(t, c)
+		for n := range limit {
+			p.is(ab.StateClosed)
+			p.at(float64(30 * (n + 1)))
+			p.call(ab.Failure)
+			p.clock.Advance(0)
+		}
+		p.is(ab.StateOpen)
+		p.story("open(streak)")
 	}
-	p.is(ab.StateOpen)
-	p.story("open(streak)")
 	advice := breakeradvice.Find(ab.Config{}, breakeradvice.Usage{Rate: 1.0 / 30})
 	if !slices.ContainsFunc(advice, func(f breakeradvice.Finding) bool { return f.Name == "minimum-out-of-reach" }) {
 		t.Errorf("the advice is %v, want a word on the minimum", advice)

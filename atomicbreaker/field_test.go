@@ -47,6 +47,7 @@ func rateConfig() ab.Config {
 func countingConfig(window time.Duration, buckets int) ab.Config {
 	c := streakConfig()
 	c.ConsecutiveFailures = 1_000_000
+	c.Deadline, c.Patience = ab.Off, ab.Off // nothing but the window needs a timer
 	c.Window, c.Buckets = window, buckets
 	return c
 }

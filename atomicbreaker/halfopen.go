@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,7 @@ type probing struct {
 	firstAt   atomic.Int64  // instant of its first admission
 	heard     atomic.Int64  // instant of the last settling, or of the admission that found nobody in flight
 	fastest   tagged        // latency of the fastest success, in nanoseconds
+	top       tagged        // probes in flight when the window was cut at the door last
 	calls     tagged        // the counts of this episode
 	failures  tagged
 	slow      tagged
@@ -34,7 +36,12 @@ func mark(flag *atomic.Uint64, generation uint32) {
 }
 
 // acquireProbe admits a probe if the window has a place.
-func (b *Breaker) acquireProbe(w word) (Ticket, error) {
+func (b *Breaker) acquireProbe(w word, ctx context.Context) (Ticket, error) {
+	if wait := b.knownDeadline(ctx); wait > 0 {
+		if s := b.sampler.Load(); s != nil {
+			s.deadline.Store(int64(wait))
+		}
+	}
 	for looked := false; w.phase() == phaseHalfOpen; {
 		next, ok := w.admit()
 		if !ok {
@@ -71,7 +78,7 @@ func (b *Breaker) acquireProbe(w word) (Ticket, error) {
 		}
 		return Ticket{breaker: b, claim: claimOfProbe(w, e.cut), start: now}, nil
 	}
-	return b.Acquire()
+	return b.acquireSlow(ctx)
 }
 
 // refuseProbe is for a window that is full. It is acquireProbe's, apart because
@@ -88,39 +95,78 @@ func (b *Breaker) refuseProbe(w word) (Ticket, error) {
 }
 
 // settleProbe takes a probe's outcome into the evidence, which is its verdict,
-// and then into the word.
-func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration) {
+// and then into the word. It reports false if the outcome is late. answered: the
+// ticket will be settled, and counted, at the end of the call.
+func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration, answered bool) bool {
 	gen := t.claim.generation()
 	defer b.tellAll()
 	now, over := b.arrived(gen)
 	latency := passed(t.start, now) // a clock that steps back counts as one that stands
 	slow := b.tooSlow(latency)
 	if over || !b.awaited(b.load(), gen) {
-		b.ring.Count(countLate)
-		return
+		if k == ring.Success {
+			b.tookLong(latency)
+		}
+		return false
 	}
 	var does effect
 	for {
 		old := b.evidence.Load() // [E4 observe] before the word, like a cell
 		w := b.load()
 		if !b.awaited(w, gen) {
-			b.ring.Count(countLate)
-			return
+			return false
 		}
 		var next uint64
-		next, does = b.judgeProbe(t, old, w, k == ring.Failure || slow, latency)
+		next, does = b.judgeProbe(t, old, w, k == ring.Failure || slow, now, latency)
 		if b.evidence.CompareAndSwap(old, next) {
 			break
 		}
 	}
+	if does.verdict == cut {
+		top := uint64(0)
+		if does.door {
+			top = uint64(does.others)
+		}
+		b.top.update(gen, func(uint64, bool) uint64 { return top })
+	}
 	raise(&b.heard, int64(now))
 	b.noteProbe(gen, Outcome(k), latency, slow)
-	b.countTotal(k, slow)
+	if !answered {
+		b.countTotal(k, slow)
+	}
 	b.take(gen, does, after)
 	if b.late(now) {
 		b.work()
 	}
 	b.tellProbe(Probe{Name: b.cfg().Name, Generation: gen, Outcome: Outcome(k), Slow: slow, Latency: latency})
+	return true
+}
+
+// endProbe counts what became of a probe that was answered.
+func (b *Breaker) endProbe(gen uint32, k ring.Kind) {
+	if b.load().generation() == gen {
+		b.countTotal(k, false)
+	} else {
+		b.ring.Count(countLate)
+	}
+}
+
+// tookLong notes that a probe that had been given up was answered after all, so
+// that the next one is waited for.
+func (b *Breaker) tookLong(latency time.Duration) {
+	if s := b.sampler.Load(); s != nil {
+		raise(&s.longest, int64(latency))
+	}
+}
+
+// probeTimeout is the silence after which probes are given up: where nobody has
+// set it, at least twice what calls are known to take.
+func (b *Breaker) probeTimeout() time.Duration {
+	c, s := b.cfg(), b.sampler.Load()
+	if !c.learnsTimeout || s == nil {
+		return c.Recovery.ProbeTimeout
+	}
+	return min(max(c.Recovery.ProbeTimeout, 2*s.highLatency(), 2*time.Duration(s.longest.Load())), maxDuration)
 }
 
 // arrived reads the clock for a probe that is being settled, and gives up the
@@ -157,65 +203,6 @@ func (b *Breaker) freePlace(gen uint32) bool {
 	}
 }
 
-// awaited reports whether an outcome of a probe of generation gen counts. With
-// nothing in flight it is that of a copied ticket, whose place has come back
-// already: such an outcome is late.
-func (b *Breaker) awaited(w word, gen uint32) bool {
-	return w.generation() == gen && w.inFlight() > 0
-}
-
-// judgeProbe returns the evidence after an outcome and what it does.
-func (b *Breaker) judgeProbe(t *Ticket, old uint64, w word, failed bool, latency time.Duration) (uint64, effect) {
-	gen := w.generation()
-	if b.cfg().recovery.probes > 0 {
-		next, does := b.cfg().recovery.judgeTrial(trialOf(old, gen), failed)
-		return next.pack(), does
-	}
-	e := evidenceOf(old, gen)
-	if e.cut&cutMask != t.claim.cut() {
-		return old, effect{} // sent before the last cut: only the place comes back
-	}
-	slowAnswer := !failed && b.slowAnswer(gen, latency)
-	next, does := b.cfg().recovery.judge(e, w.inFlight(), w.window(), t.claim.others(), failed, slowAnswer)
-	return next.pack(), does
-}
-
-// slowAnswer notes a success's latency and compares it with the fastest.
-func (b *Breaker) slowAnswer(gen uint32, latency time.Duration) bool {
-	fastest := uint64(max(latency, 1))
-	b.fastest.update(gen, func(old uint64, ok bool) uint64 {
-		if ok {
-			fastest = min(fastest, old)
-		}
-		return fastest
-	})
-	return uint64(latency) > slowFactor*fastest
-}
-
-// noteProbe counts a verdict for the episode and for Snapshot.
-func (b *Breaker) noteProbe(gen uint32, o Outcome, latency time.Duration, slow bool) {
-	one := func(old uint64, ok bool) uint64 { return old + 1 }
-	b.calls.update(gen, one)
-	if o == Failure {
-		b.failures.update(gen, one)
-	}
-	if slow {
-		b.slow.update(gen, one)
-	}
-	b.lastProbe.Store(uint64(latency)<<2 | uint64(o+1))
-}
-
-// episode returns the verdicts of a half-open generation.
-func (b *Breaker) episode(gen uint32) Counts {
-	value := func(t *tagged) uint64 {
-		if v, ok := t.get(gen); ok {
-			return v
-		}
-		return 0
-	}
-	return Counts{Calls: value(&b.calls), Failures: value(&b.failures), Slow: value(&b.slow)}
-}
-
 // take does to the word what a verdict says. If the clock or Config.Rand
 // panics, only the place comes back.
 func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
@@ -244,27 +231,19 @@ func (b *Breaker) take(gen uint32, does effect, after time.Duration) {
 	}
 }
 
-// answered reports whether the probe window of w has seen a success.
-func (b *Breaker) answered(w word) bool {
-	if w.phase() != phaseHalfOpen || b.cfg().recovery.probes > 0 {
-		return false
-	}
-	e := evidenceOf(b.evidence.Load(), w.generation())
-	return e.alive || e.cut != 0
-}
-
 // close ends half-open well.
 func (b *Breaker) close(w word) bool {
 	return b.move(w, w.to(phaseClosed, 0), ReasonRecovered, b.episode(w.generation()), b.cfg().Clock.Now())
 }
 
-// returnProbe gives a probe's place back without a verdict.
-func (b *Breaker) returnProbe(t *Ticket, counter int) {
+// returnProbe gives a probe's place back without a verdict. It reports false if
+// that is late.
+func (b *Breaker) returnProbe(t *Ticket, counter int) bool {
 	defer b.tellAll()
 	now, _ := b.arrived(t.claim.generation())
 	if !b.freePlace(t.claim.generation()) {
 		b.ring.Count(countLate)
-		return
+		return false
 	}
 	raise(&b.heard, int64(now)) // no evidence of health, but none of a hung probe either
 	b.ring.Count(counter)
@@ -276,4 +255,5 @@ func (b *Breaker) returnProbe(t *Ticket, counter int) {
 		b.lastProbe.Store(uint64(latency)<<2 | uint64(Ignored+1))
 		b.tellProbe(Probe{Name: b.cfg().Name, Generation: t.claim.generation(), Outcome: Ignored, Slow: b.tooSlow(latency), Latency: latency})
 	}
+	return true
 }

@@ -133,6 +133,13 @@ func (h *hooked) Now() time.Duration {
 	return h.Manual.Now()
 }
 
+// unwatched is c with nothing that needs samples: the worker does not watch the breaker
+// while it is closed.
+func unwatched(c Config) Config {
+	c.Deadline, c.Patience, c.ConsecutiveFailures = Off, Off, 1000
+	return c
+}
+
 // jump puts a breaker into a word, as if a change had led there just now.
 func jump(b *Breaker, w word) {
 	b.records = records{}

@@ -193,7 +193,7 @@ func TestDoWith(t *testing.T) {
 				"bad without an error":          {judge, false, 503, nil, counted{"failed": 1}},
 				"error":                         {judge, false, 0, errFailed, counted{"failed": 1}},
 				"bad, to a caller who has left": {judge, true, 503, nil, counted{"failed": 1}},
-				"error after leaving":           {neverAsked, true, 0, errFailed, counted{"ignored": 1}},
+				"error after leaving":           {neverAsked, true, 0, errFailed, counted{"ignored": 1, "local": 1}},
 				"refused elsewhere":             {neverAsked, false, 0, refusal, counted{"ignored": 1}},
 			} {
 				b := make(t, Config{Classify: classify})
@@ -210,7 +210,7 @@ func TestDoWith(t *testing.T) {
 			for name, judge := range map[string]func(int, error) Outcome{
 				"panics":  func(int, error) Outcome { panic("judge") },
 				"exits":   func(int, error) Outcome { runtime.Goexit(); return Success },
-				"unknown": func(int, error) Outcome { return 3 },
+				"unknown": func(int, error) Outcome { return 4 },
 			} {
 				b := make(t, Config{})
 				require.Equal(t, counted{"failed": 1}, delta(b, func() {

@@ -34,7 +34,7 @@ func (b *Breaker) rest() rest {
 		}
 	default:
 		if number, ok := b.ring.Newest(w.generation(), b.bucketNumber(now)); ok {
-			last = max(last, later(b.madeAt+time.Duration(number)*b.bucket, b.bucket)) // the bucket's end
+			last = max(last, later(b.madeAt+time.Duration(number)*b.cfg().bucket, b.cfg().bucket)) // the bucket's end
 		}
 	}
 	r.idle = passed(last, now)

@@ -246,11 +246,11 @@ func TestATimerThatIsLateLeavesNothingBehindInTheWindow(t *testing.T) {
 		// Whatever the lateness, what is older than a window is not in it: not
 		// when the number of a bucket happens to look like that of an old one.
 		for late := 1; late <= 4096; late++ {
-			s.by.Store(int64(c.WithDefaults().Window) + int64(late)*int64(b.bucket))
+			s.by.Store(int64(c.WithDefaults().Window) + int64(late)*int64(b.cfg().bucket))
 			require.Zero(t, b.Snapshot().Rolling.Calls, "%v, late by %d buckets", c.WithDefaults().Window, late)
 		}
-		s.by.Store(int64(160 * b.bucket)) // where slot and five bits of the number are the same
-		s.Advance(b.bucket)
+		s.by.Store(int64(160 * b.cfg().bucket)) // where slot and five bits of the number are the same
+		s.Advance(b.cfg().bucket)
 		calls(t, b, 5, Failure)
 		require.Equal(t, StateClosed, b.State(), "%v: five old and five new failures tripped", c.WithDefaults().Window)
 	}

@@ -22,7 +22,9 @@ func (b *Breaker) countLast(gen uint32, k ring.Kind, slow bool, after time.Durat
 			return
 		}
 		if !b.last.Live(h, gen) {
-			b.last.Begin(h, gen)
+			if b.last.Begin(h, gen) {
+				b.kick() // the worker allows the first samples
+			}
 			b.ring.Narrow()
 			continue
 		}

@@ -23,21 +23,22 @@ import (
 // layers are the files of this package, from the top down. A file uses only names
 // that are declared in its own layer or in one below.
 var layers = [][]string{
-	{"group.go", "groupmake.go", "grouptable.go"},         // a breaker for every key
-	{"groupconfig.go", "groupname.go"},                    // what a Group is made from
-	{"do.go"},                                             // Do
-	{"ticket.go", "control.go", "snapshot.go", "idle.go"}, // what callers and operators call
-	{"timer.go", "late.go"},                               // what time does
-	{"hold.go"},                                           // who holds it back at the end of a cooldown
-	{"closed.go", "rolling.go", "lastcalls.go", "halfopen.go", "silence.go", "streak.go"}, // counting, and judging probes
+	{"group.go", "groupmake.go", "grouptable.go"}, // a breaker for every key
+	{"groupconfig.go", "groupname.go"},            // what a Group is made from
+	{"do.go"},                                     // Do
+	{"ticket.go", "blame.go", "control.go", "snapshot.go", "idle.go"}, // what callers and operators call
+	{"timer.go", "late.go"}, // what time does
+	{"hold.go"},             // who holds it back at the end of a cooldown
+	{"closed.go", "rolling.go", "lastcalls.go", "watch.go", "brake.go", "halfopen.go", "verdict.go", "silence.go", "streak.go"}, // counting, and judging probes
 	{"transition.go"},            // opening, cooldown, closing
 	{"announce.go", "errors.go"}, // telling
-	{"breaker.go"},               // the Breaker's state, New, admission
+	{"breaker.go", "sampler.go"}, // the Breaker's state, New, admission
 	{"settings.go"},              // a Config as a breaker keeps it
 	{"recovery.go"},              // how probes are judged: pure
 	{"validate.go"},              // faults and defaults of a Config
 	{"config.go", "doc.go"},      // Config
 	{"record.go"},                // what belongs to a generation beside the word
+	{"claim.go", "trend.go"},     // what a ticket remembers of the word, what counts say from tick to tick: pure
 	{"word.go", "tagged.go", "baton.go", "instant.go"}, // words of 64 bits and instants: pure
 	{"state.go"}, // the enumerations
 }
@@ -54,7 +55,11 @@ var upward = []string{
 	"breaker.go -> timer.go",
 	"breaker.go -> transition.go",
 	"closed.go -> timer.go",
+	"lastcalls.go -> timer.go",
 	"rolling.go -> timer.go",
+	"sampler.go -> ticket.go",
+	"sampler.go -> timer.go",
+	"sampler.go -> watch.go",
 	"config.go -> hold.go",
 	"settings.go -> hold.go",
 	"errors.go -> snapshot.go",
@@ -65,6 +70,8 @@ var upward = []string{
 	"hold.go -> timer.go",
 	"silence.go -> timer.go",
 	"transition.go -> halfopen.go",
+	"transition.go -> verdict.go",
+	"verdict.go -> ticket.go",
 	"transition.go -> silence.go",
 	"transition.go -> timer.go",
 }

@@ -215,7 +215,7 @@ func TestLitmusE3Worker(t *testing.T) {
 	litmus{
 		allowed: []string{"the timer is set"},
 		prepare: func(stop func()) (first, second func(), outcome func() string) {
-			b, manual := made(t, Config{})
+			b, manual := made(t, unwatched(Config{}))
 			b.kick() // there is nothing to do: the worker is about to stop the timer
 			second = func() { manual.Advance(0) }
 			if stop != nil {
@@ -230,6 +230,41 @@ func TestLitmusE3Worker(t *testing.T) {
 					return "open, and no timer is set"
 				}
 				return "the timer is set"
+			}
+		},
+	}.run(t)
+}
+
+// E9: the worker says that nobody looks at the samples, then looks at the word
+// once more; who takes a sample changes the word, then looks whether it says so.
+func TestLitmusE9Samples(t *testing.T) {
+	litmus{
+		allowed: []string{"somebody looks"},
+		prepare: func(stop func()) (first, second func(), outcome func() string) {
+			b, manual := made(t, Config{})
+			calls(t, b, 1, Success)
+			manual.Advance(longestTick) // the samples are allowed, and nobody has taken one since
+			manual.Advance(longestTick)
+			s, kicks := b.sampler.Load(), b.kicks.Load()
+			var out *Ticket
+			first = func() { out = admitted(t, b) }
+			second = func() { b.watchClosed(b.load(), manual.Now()) }
+			if stop != nil {
+				second = func() {
+					w := b.load()
+					s.next = manual.Now()
+					quiet := w.samples() == samplesPerTick && !s.out()
+					stop()
+					s.asleep.Store(quiet)
+				}
+			}
+			s.asleep.Store(false)
+			return first, second, func() string {
+				defer out.Cancel()
+				if s.asleep.Load() && b.kicks.Load() == kicks {
+					return "a sample is out, and nobody looks"
+				}
+				return "somebody looks"
 			}
 		},
 	}.run(t)

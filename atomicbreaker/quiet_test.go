@@ -20,7 +20,6 @@ func TestOnlyProbesTransitionsAndWakingReadTheClock(t *testing.T) {
 	in := func(t *testing.T, c Config, prepare func(*Breaker, *counting)) (*Breaker, *counting) {
 		clk := new(counting)
 		c.Clock = clk
-		c.ConsecutiveFailures = 1000
 		b := madeOn(t, c)
 		prepare(b, clk)
 		clk.Advance(0)
@@ -36,10 +35,10 @@ func TestOnlyProbesTransitionsAndWakingReadTheClock(t *testing.T) {
 		return func(b *Breaker, _ *counting) { b.SetMode(m); awake(b, nil) }
 	}
 
-	none := Config{}
-	last := Config{WindowCalls: 10}
-	timed := Config{SlowCallDuration: time.Second}
-	shadow := Config{Mode: Shadow}
+	none := unwatched(Config{})
+	last := unwatched(Config{WindowCalls: 10})
+	timed := unwatched(Config{SlowCallDuration: time.Second})
+	shadow := unwatched(Config{Mode: Shadow})
 	both := func(settle func(*Ticket)) func(*Breaker) {
 		return func(b *Breaker) { ticket, _ := b.Acquire(); settle(&ticket) }
 	}

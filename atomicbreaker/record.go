@@ -28,8 +28,16 @@ type record struct {
 	head     atomic.Uint64
 	since    atomic.Int64  // instant at which the state began
 	timeOpen atomic.Int64  // in openings that were over then
-	opened   atomic.Uint64 // openings, with this one
+	opened   atomic.Uint64 // openings, with this one; the doubt in the low bits, see maxDoubt
 }
+
+// maxDoubt: each stay in half-open of one outage that had successes and ended with
+// failures raises the doubt by one, up to this. A dependency that fails in part is
+// asked less each time, see tolerance.
+const (
+	doubtBits = 2
+	maxDoubt  = 1<<doubtBits - 1
+)
 
 type recordHead uint64
 
@@ -75,6 +83,7 @@ type began struct {
 	since    time.Duration
 	timeOpen time.Duration
 	opened   uint64
+	doubt    uint64
 }
 
 // records are the records of a breaker: one for the generation that is and one
@@ -130,7 +139,7 @@ func (r *records) write(w, next word, why Reason, x began) (*record, recordHead)
 	}
 	mine.since.Store(int64(x.since))
 	mine.timeOpen.Store(int64(x.timeOpen))
-	mine.opened.Store(x.opened)
+	mine.opened.Store(x.opened<<doubtBits | x.doubt)
 	head = head.with(recordTried)
 	mine.head.Store(uint64(head))
 	return mine, head
@@ -186,8 +195,10 @@ func (x *record) read(w word) (b began, status recordHead) {
 		}
 		b = began{
 			reason: h.reason(), since: time.Duration(x.since.Load()),
-			timeOpen: time.Duration(x.timeOpen.Load()), opened: x.opened.Load(),
+			timeOpen: time.Duration(x.timeOpen.Load()),
 		}
+		opened := x.opened.Load()
+		b.opened, b.doubt = opened>>doubtBits, opened&maxDoubt
 		if after := recordHead(x.head.Load()); after.with(recordDone) == h.with(recordDone) && after.status() >= recordTried {
 			return b, after.status()
 		}

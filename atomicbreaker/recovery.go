@@ -1,6 +1,9 @@
 package atomicbreaker
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // How a half-open breaker judges its probes. Everything here is a pure
 // function; halfopen.go puts it to work.
@@ -35,6 +38,14 @@ const (
 	// come all at once leave it before they have all been counted: with a half,
 	// it would not triple per round trip then but grow by two thirds.
 	inUse = 3
+
+	// At the door, where a failure comes more quickly than any success, a cut leaves
+	// 3/4, and W grows back fast to 7/8 of where it was cut, then slowly past it, then
+	// as after any cut: the shape of CUBIC (Ha, Rhee, Xu 2008). What fails so quickly was in no queue.
+	doorShare, doorWhole = 3, 4
+	doorFast, doorFastOf = 7, 8
+	doorSlow, doorSlowOf = 9, 8
+	creditDoor           = 2
 
 	// A cut leaves 5/8 of the probes that were in flight when the failing one was
 	// sent, itself left out: it was one too many for them, however W has grown
@@ -76,11 +87,16 @@ func newRecovery(c Config) recovery {
 	}
 }
 
+// ill reports whether so many probes failed as trip a closed breaker.
+func (r *recovery) ill(calls, failures uint64) bool {
+	return calls > 0 && failures*tallyOne >= uint64(r.weight)*calls
+}
+
 // evidence is what the probes of one generation have shown so far.
 //
 //	 63           32 31        16 15   14     8 7      2 1   0
 //	+---------------+------------+-----+--------+--------+-----+
-//	|  generation   |    cut     |alive| tally  | credit |  0  |
+//	|  generation   |    cut     |alive| tally  | credit |doubt|
 //	+---------------+------------+-----+--------+--------+-----+
 //
 // The classic rule keeps its two numbers in cut and in the bits below.
@@ -90,10 +106,11 @@ type evidence struct {
 	alive      bool   // a success since the last cut
 	tally      uint8  // net failures, in 1/16, below 5 x 15
 	credit     uint8  // growth that does not make a place yet, in 1/64
+	doubt      uint8  // see maxDoubt
 }
 
 func (e evidence) pack() uint64 {
-	v := uint64(e.generation)<<32 | uint64(e.cut)<<16 | uint64(e.tally)<<8 | uint64(e.credit)<<2
+	v := uint64(e.generation)<<32 | uint64(e.cut)<<16 | uint64(e.tally)<<8 | uint64(e.credit)<<2 | uint64(e.doubt)
 	if e.alive {
 		v |= 1 << 15
 	}
@@ -112,14 +129,16 @@ func evidenceOf(v uint64, generation uint32) evidence {
 		alive:      v>>15&1 != 0,
 		tally:      uint8(v >> 8 & 0x7f),
 		credit:     uint8(v >> 2 & 0x3f),
+		doubt:      uint8(v & maxDoubt),
 	}
 }
 
 // effect is what a verdict does to the word, besides giving the place back.
 type effect struct {
 	verdict verdict
-	others  int // of a cut: how many probes were in flight when the failing one was sent
-	grow    int // places to add to the window; the classic rule takes one away
+	others  int  // of a cut: how many probes were in flight when the failing one was sent
+	door    bool // of a cut: at the door
+	grow    int  // places to add to the window; the classic rule takes one away
 }
 
 type verdict uint8
@@ -131,25 +150,38 @@ const (
 	recovered
 )
 
-// judge takes one outcome into the evidence. used and window are of the word
-// before the place is given back, others were in flight when the probe was
-// sent; slow means an answer slow against the fastest.
-func (r *recovery) judge(e evidence, used, window, others int, failed, slow bool) (evidence, effect) {
-	if failed {
-		return r.failure(e, others)
+// An answer is what the outcome of a probe says.
+type answer struct {
+	failed bool
+	others int  // in flight when the probe was sent
+	slow   bool // a success, slow against the fastest
+	held   bool // a success that is slow and took more than half of what callers wait
+	door   bool // a failure, quicker than any success
+	need   int  // calls that were in flight before the trip, at this latency; 0 if unknown
+	top    int  // at how many in flight the window was cut at the door; 0 if it was not
+}
+
+// judge takes one answer into the evidence. used and window are of the word
+// before the place is given back.
+func (r *recovery) judge(e evidence, used, window int, a answer) (evidence, effect) {
+	if a.failed {
+		return r.failure(e, window, a)
 	}
 	e.alive = true
 	e.tally = uint8(max(0, int(e.tally)-int(r.weight)))
-	if inUse*used < window {
+	if inUse*used < window || a.held {
 		return e, effect{}
 	}
-	var grow int
-	credit := int(e.credit)
+	grow, credit := 0, int(e.credit)
 	switch {
-	case slow:
+	case a.slow:
 		credit += creditSlow
 	case e.cut == 0:
-		grow = growth
+		grow = ramp(window, a.need)
+	case doorFastOf*window < doorFast*a.top:
+		grow = 1
+	case doorSlowOf*window <= doorSlow*a.top:
+		credit += creditDoor
 	default:
 		credit += creditFast
 	}
@@ -157,23 +189,41 @@ func (r *recovery) judge(e evidence, used, window, others int, failed, slow bool
 	return e, effect{grow: grow + credit/creditOne}
 }
 
-func (r *recovery) failure(e evidence, others int) (evidence, effect) {
+// ramp is the growth by a fast success before the first cut. Below what was in
+// flight in health it is the root of that: three round trips lead to any
+// need, where tripling takes as many as the need has digits to the base of three.
+func ramp(window, need int) int {
+	if window >= need {
+		return growth
+	}
+	return max(growth, min(int(math.Sqrt(float64(need))), need-window))
+}
+
+func (r *recovery) failure(e evidence, window int, a answer) (evidence, effect) {
 	if !e.alive && e.cut == 0 {
 		return e, effect{verdict: reopen} // the first verdict is a single call
 	}
 	weight := tallyOne - int(r.weight)
 	tally := int(e.tally) + weight
-	if tally < netFailures*weight {
+	if tally < tolerance(e.doubt)*weight {
 		e.tally = uint8(tally)
 		return e, effect{}
 	}
 	wasAlive := e.alive
 	e.tally, e.credit, e.alive = 0, 0, false
-	if !wasAlive {
-		return e, effect{verdict: reopen} // two cuts and no success between: dead, not slow
+	if !wasAlive || window <= 1 {
+		// Two cuts and no success between: dead, not slow. Or the window can be cut no
+		// further; it bounds calls in flight, and with fast answers one in flight
+		// is thousands a second.
+		return e, effect{verdict: reopen}
 	}
 	e.cut = max(e.cut+1, 1)
-	return e, effect{verdict: cut, others: others}
+	return e, effect{verdict: cut, others: a.others, door: a.door}
+}
+
+// tolerance is how many net failures cut the window, by the doubt.
+func tolerance(doubt uint8) int {
+	return [maxDoubt + 1]int{netFailures, 3, 2, 1}[doubt&maxDoubt]
 }
 
 // A trial is the evidence of the classic rule, in the same word.
@@ -223,7 +273,12 @@ func (e effect) apply(w word) (word, bool) {
 	case e.verdict == reopen || e.verdict == recovered || window > maxWindow:
 		return w, false
 	case e.verdict == cut:
-		window = min(w.window(), e.others) * cutShare / cutWhole
+		window = min(w.window(), e.others)
+		if e.door {
+			window = window * doorShare / doorWhole
+		} else {
+			window = window * cutShare / cutWhole
+		}
 	}
 	return w.release(window), true
 }

@@ -15,13 +15,17 @@ type written struct {
 	alive         bool
 	tally, credit int
 	weight        int // T': what a success takes off the tally
+	doubt         int // stays of this outage in which it answered and failed again
+	top           int // in flight at the last cut at the door
 	closed, opens bool
 }
 
 // settle is what is written of one outcome; the ticket is of the current
-// generation and was admitted beside others. slow: more than G times the fastest answer.
-func (s *written) settle(ticketCut, others int, o Outcome, slow bool) {
-	const H = 5
+// generation and was admitted beside others. slow: more than G times the fastest answer;
+// held: and more than half of the callers' time; door: a failure quicker than any success; need: what was in
+// flight in health at this latency.
+func (s *written) settle(ticketCut int, o Outcome, a answer) {
+	H := []int{5, 3, 2, 1}[s.doubt]
 	used := s.inf
 	s.inf--
 	switch {
@@ -30,12 +34,18 @@ func (s *written) settle(ticketCut, others int, o Outcome, slow bool) {
 	case o == Success:
 		s.alive = true
 		s.tally = max(0, s.tally-s.weight)
-		if 3*used >= s.W {
+		if 3*used >= s.W && !a.held {
 			switch {
-			case slow:
+			case a.slow:
 				s.credit++
+			case s.cut == 0 && s.W < a.need:
+				s.W += max(2, min(int(math.Sqrt(float64(a.need))), a.need-s.W))
 			case s.cut == 0:
 				s.W += 2
+			case 8*s.W < 7*s.top:
+				s.W++
+			case 8*s.W <= 9*s.top:
+				s.credit += 2
 			default:
 				s.credit += 8
 			}
@@ -53,11 +63,17 @@ func (s *written) settle(ticketCut, others int, o Outcome, slow bool) {
 		s.tally += 16 - s.weight
 		if s.tally >= H*(16-s.weight) {
 			s.tally, s.credit = 0, 0
-			if !s.alive {
+			if !s.alive || s.W == 1 {
 				s.opens = true
 				return
 			}
-			s.W = max(1, min(s.W, others)*5/8)
+			s.top = 0
+			if s.W = min(s.W, a.others); a.door {
+				s.top = a.others
+				s.W = max(1, s.W*3/4)
+			} else {
+				s.W = max(1, s.W*5/8)
+			}
 			s.cut++
 			if s.cut == 1<<16 {
 				s.cut = 1 // 0 is skipped
@@ -89,14 +105,21 @@ func TestJudgeIsTheWrittenAlgorithm(t *testing.T) {
 					for _, alive := range []bool{false, true} {
 						e := evidence{generation: 9, cut: uint16(cut), alive: alive, tally: uint8(tally), credit: uint8(credit)}
 						for _, load := range loads {
-							for _, outcome := range []struct {
-								o    Outcome
-								slow bool
-							}{{Success, false}, {Success, true}, {Failure, false}} {
-								want := written{W: load.window, inf: load.used, cut: cut, alive: alive, tally: tally, credit: credit, weight: weight}
-								want.settle(cut, load.others, outcome.o, outcome.slow)
-								if err := judgedAs(rule, e, load.used, load.window, load.others, outcome.o, outcome.slow, want); err != nil {
-									t.Fatalf("weight %d, %+v, %+v, %v slow %t: %v", weight, e, load, outcome.o, outcome.slow, err)
+							for _, a := range []answer{
+								{}, {slow: true}, {slow: true, held: true}, {need: 3}, {need: 100}, {need: 10_000},
+								{top: 4}, {top: 63}, {top: 16_000}, {failed: true}, {failed: true, door: true},
+							} {
+								a.others = load.others
+								e.doubt = uint8(cases % 4)
+								want := written{W: load.window, inf: load.used, cut: cut, alive: alive, tally: tally, credit: credit, weight: weight,
+									doubt: int(e.doubt), top: a.top}
+								o := Success
+								if a.failed {
+									o = Failure
+								}
+								want.settle(cut, o, a)
+								if err := judgedAs(rule, e, load.used, load.window, a, want); err != nil {
+									t.Fatalf("weight %d, %+v, %+v, %+v: %v", weight, e, load, a, err)
 								}
 								cases++
 							}
@@ -110,8 +133,8 @@ func TestJudgeIsTheWrittenAlgorithm(t *testing.T) {
 }
 
 // judgedAs compares what the rule makes of an outcome with what is written.
-func judgedAs(rule recovery, e evidence, used, window, others int, o Outcome, slow bool, want written) error {
-	next, does := rule.judge(e, used, window, others, o == Failure, slow)
+func judgedAs(rule recovery, e evidence, used, window int, a answer, want written) error {
+	next, does := rule.judge(e, used, window, a)
 	w, stays := does.apply(pack(phaseHalfOpen, Auto, used, window, e.generation))
 	switch {
 	case want.opens:
@@ -130,6 +153,13 @@ func judgedAs(rule recovery, e evidence, used, window, others int, o Outcome, sl
 	got := written{
 		W: w.window(), inf: w.inFlight(), cut: int(next.cut), alive: next.alive,
 		tally: int(next.tally), credit: int(next.credit), weight: want.weight,
+		doubt: int(next.doubt), top: want.top,
+	}
+	if does.verdict == cut { // what the breaker notes then
+		got.top = 0
+		if does.door {
+			got.top = does.others
+		}
 	}
 	if got != want {
 		return fmt.Errorf("is %+v, not %+v", got, want)
@@ -263,7 +293,7 @@ func TestFirstGrowthTriplesAndLaterGrowthIsAnEighth(t *testing.T) {
 		}
 		for w.inFlight() > 0 {
 			var does effect
-			e, does = rule.judge(e, w.inFlight(), w.window(), 0, false, false)
+			e, does = rule.judge(e, w.inFlight(), w.window(), answer{})
 			w, _ = does.apply(w)
 		}
 		return w.window()
@@ -278,7 +308,7 @@ func TestFirstGrowthTriplesAndLaterGrowthIsAnEighth(t *testing.T) {
 		before = got
 	}
 	for range netFailures {
-		e, _ = rule.judge(e, 1, before, before, true, false)
+		e, _ = rule.judge(e, 1, before, answer{failed: true, others: before})
 	}
 	require.Equal(t, uint16(1), e.cut)
 	grown := roundTrip()

@@ -11,7 +11,7 @@ import (
 // bucketNumber is the absolute number of the bucket that holds an instant:
 // edges lie at multiples of a bucket's width since the breaker was made.
 func (b *Breaker) bucketNumber(now time.Duration) uint64 {
-	return uint64(passed(b.madeAt, now) / b.bucket)
+	return uint64(passed(b.madeAt, now) / b.cfg().bucket)
 }
 
 // turn is bucketNumber for who moves the window, which never goes back: not if
@@ -52,9 +52,18 @@ func (b *Breaker) wakeFirst(gen uint32) {
 	woken = true
 }
 
-// tickClosed moves the window on and returns when to do so next; never if the
+// tickClosed does what is due in a closed breaker, and returns when to look next.
+func (b *Breaker) tickClosed(w word, now time.Duration) time.Duration {
+	next := b.turnWindow(w, now)
+	if b.load().generation() != w.generation() {
+		return now
+	}
+	return min(next, b.watchClosed(w, now))
+}
+
+// turnWindow moves the window on and returns when to do so next; never if the
 // window sleeps.
-func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
+func (b *Breaker) turnWindow(w word, now time.Duration) (next time.Duration) {
 	gen := w.generation()
 	number := b.turn(now)
 	moved := false
@@ -74,7 +83,7 @@ func (b *Breaker) tickClosed(w word, now time.Duration) (next time.Duration) {
 		case moved && b.ring.Sum(gen).Calls() == 0 && b.ring.Sleep(e, gen):
 			return never
 		default:
-			return later(b.madeAt+time.Duration(number)*b.bucket, b.bucket)
+			return later(b.madeAt+time.Duration(number)*b.cfg().bucket, b.cfg().bucket)
 		}
 	}
 	return never
@@ -101,4 +110,27 @@ func (b *Breaker) catchUp(w word, e ring.Edge, behind uint64, now time.Duration)
 		return false
 	}
 	return b.tripAt(w.generation(), why, countsOf(still), 0, now)
+}
+
+// rolling returns the rolling window of a closed word.
+func (b *Breaker) rolling(w word, now time.Duration) Counts {
+	if b.last != nil {
+		if h := b.last.Head(); b.last.Live(h, w.generation()) {
+			return countsOf(b.last.Sum(h))
+		}
+		return Counts{}
+	}
+	now = max(now, time.Duration(b.turned.Load()))
+	return countsOf(b.ring.SumAt(w.generation(), b.bucketNumber(now)))
+}
+
+// shown is what a transition out of w tells: the window, or the probes.
+func (b *Breaker) shown(w word) Counts {
+	switch w.phase() {
+	case phaseClosed:
+		return b.rolling(w, b.cfg().Clock.Now())
+	case phaseHalfOpen:
+		return b.episode(w.generation())
+	}
+	return Counts{}
 }

@@ -30,7 +30,7 @@ func (b *Breaker) giveUp(now time.Duration) bool {
 // ProbeTimeout. It is asked for the very word that giving them up changes:
 // others may have come into flight since an earlier one.
 func (b *Breaker) silent(w word, now time.Duration) bool {
-	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && passed(b.silentSince(w), now) >= b.cfg().Recovery.ProbeTimeout
+	return w.phase() == phaseHalfOpen && w.inFlight() > 0 && passed(b.silentSince(w), now) >= b.probeTimeout()
 }
 
 // quietSince is the instant at which the quiet ticks of w begin: its first
@@ -43,12 +43,16 @@ func (b *Breaker) quietSince(w word) time.Duration {
 	return since
 }
 
-// quietTick closes if the window has not been full since the last tick and
-// there has been a success since the last cut. A window that is full now is
-// full in the time to come: who only asks Ready sees that and sets no flag.
+// quietTick closes if the window has not been full since the last tick, there
+// has been a success since the last cut, and fewer probes have failed since the last tick than
+// would open the breaker again. A window that is full now is full in the time to
+// come: who only asks Ready sees that and sets no flag.
 func (b *Breaker) quietTick(w word, alive bool) bool {
 	full := markOf(w.generation())
-	if alive && b.full.Load() != full {
+	c := b.episode(w.generation())
+	calls, failures := uint32(c.Calls)-b.judged[0], uint32(c.Failures)-b.judged[1]
+	b.judged = [2]uint32{uint32(c.Calls), uint32(c.Failures)}
+	if alive && b.full.Load() != full && !b.cfg().recovery.ill(uint64(calls), uint64(failures)) {
 		return b.close(w)
 	}
 	if w.inFlight() < w.window() {
@@ -67,7 +71,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	quiet := b.cfg().Recovery.Quiet
 	since := b.quietSince(w)
 	if b.episodeOf != gen {
-		b.episodeOf, b.ticks, b.raisedAt = gen, noTicks, b.since(w)
+		b.episodeOf, b.ticks, b.raisedAt, b.judged = gen, noTicks, b.since(w), [2]uint32{}
 		b.pace = b.cfg().Cooldown.Min
 		if cool, ok := b.cool.get(gen - 1); ok {
 			b.pace = time.Duration(cool)
@@ -94,7 +98,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	}
 	next := later(later(since, time.Duration(b.ticks)*quiet), quiet)
 	if w.inFlight() > 0 {
-		next = min(next, later(start, b.cfg().Recovery.ProbeTimeout))
+		next = min(next, later(start, b.probeTimeout()))
 	}
 	if place := silence(start, b.raisedAt, quiet, b.pace); place > now { // whoever fills the window later
 		next = min(next, place)

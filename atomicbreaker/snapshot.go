@@ -29,6 +29,7 @@ type Snapshot struct {
 	Cancelled uint64 `json:"cancelled"`
 	Late      uint64 `json:"late"` // settled after their generation was over
 
+	Local     uint64 `json:"local"`     // of the ignored, those that this process or the caller caused
 	Slow      uint64 `json:"slow"`      // of the succeeded and failed
 	Abandoned uint64 `json:"abandoned"` // probes given up; each is late if it ever settles
 
@@ -42,9 +43,19 @@ type Snapshot struct {
 	Unprobed       bool      `json:"unprobed"`         // half-open, and no call has come that could be a probe
 	LastProbe      LastProbe `json:"last_probe"`
 
+	Latency Latency `json:"latency"` // what calls take, as far as it is known
+
 	Opened         uint64        `json:"opened"`       // how often the breaker has opened
 	TimeOpen       time.Duration `json:"time_open_ns"` // how long it has been open in all, this time included
 	ListenerPanics uint64        `json:"listener_panics"`
+}
+
+// Latency is what a breaker knows of how long calls take. It times a few of the calls of
+// a closed breaker, at most 40 a second, or 400 where callers wait for less than a second.
+type Latency struct {
+	Usual    time.Duration `json:"usual_ns"`    // the median of the successes; 0: not known yet
+	High     time.Duration `json:"high_ns"`     // what 95 of 100 of them do not exceed; 0: not known yet
+	Deadline time.Duration `json:"deadline_ns"` // how long callers wait, as seen last; 0: not known
 }
 
 // LastProbe is the probe that was settled last, late ones left out.
@@ -104,6 +115,9 @@ func (b *Breaker) Snapshot() Snapshot {
 		s.LastProbe = LastProbe{Settled: true, Outcome: Outcome(p&3 - 1), Latency: time.Duration(p >> 2)}
 	}
 	s.TimeOpen = time.Duration(highest(&b.seen.timeOpen, uint64(s.TimeOpen)))
+	if x := b.sampler.Load(); x != nil {
+		s.Latency = Latency{x.usualLatency(), x.highLatency(), time.Duration(x.deadline.Load())}
+	}
 	b.fillTotals(&s)
 	return s
 }
@@ -114,6 +128,7 @@ func (b *Breaker) fillTotals(s *Snapshot) {
 	s.Failed = highest(&b.seen.failed, c[ring.Failure])
 	s.Slow = highest(&b.seen.slow, c[ring.Slow])
 	s.Ignored = b.ring.Counter(countIgnored)
+	s.Local = b.ring.Counter(countLocal)
 	s.Cancelled = b.ring.Counter(countCancelled)
 	s.Late = b.ring.Counter(countLate)
 	s.Abandoned = b.abandoned.Load()
@@ -135,29 +150,6 @@ func highest(shown *atomic.Uint64, total uint64) uint64 {
 			return total
 		}
 	}
-}
-
-// rolling returns the rolling window of a closed word.
-func (b *Breaker) rolling(w word, now time.Duration) Counts {
-	if b.last != nil {
-		if h := b.last.Head(); b.last.Live(h, w.generation()) {
-			return countsOf(b.last.Sum(h))
-		}
-		return Counts{}
-	}
-	now = max(now, time.Duration(b.turned.Load()))
-	return countsOf(b.ring.SumAt(w.generation(), b.bucketNumber(now)))
-}
-
-// shown is what a transition out of w tells: the window, or the probes.
-func (b *Breaker) shown(w word) Counts {
-	switch w.phase() {
-	case phaseClosed:
-		return b.rolling(w, b.cfg().Clock.Now())
-	case phaseHalfOpen:
-		return b.episode(w.generation())
-	}
-	return Counts{}
 }
 
 // RetryAfter returns how long a caller who was refused had better wait.

@@ -103,8 +103,9 @@ func TestJSONOfASnapshotIsStable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"name":"payments","state":"open","mode":"auto","generation":1,"at_ns":100000000,"since_ns":0,"reason":"streak",`+
 		`"retry_after_ns":400000000,"rolling":{"calls":0,"failures":0,"slow":0},"succeeded":1,"failed":2,"ignored":0,"cancelled":0,"late":0,`+
-		`"slow":0,"abandoned":0,"refused_open":0,"refused_half_open":0,"refused_forced":0,"would_refuse":0,"probes_in_flight":0,`+
-		`"probe_window":0,"unprobed":false,"last_probe":{"settled":false,"outcome":"success","latency_ns":0},"opened":1,`+
+		`"local":0,"slow":0,"abandoned":0,"refused_open":0,"refused_half_open":0,"refused_forced":0,"would_refuse":0,"probes_in_flight":0,`+
+		`"probe_window":0,"unprobed":false,"last_probe":{"settled":false,"outcome":"success","latency_ns":0},`+
+		`"latency":{"usual_ns":0,"high_ns":0,"deadline_ns":0},"opened":1,`+
 		`"time_open_ns":100000000,"listener_panics":0}`, string(text))
 	var back Snapshot
 	require.NoError(t, json.Unmarshal(text, &back))
@@ -126,10 +127,10 @@ func TestSnapshotAlwaysEncodes(t *testing.T) {
 func TestTextOfEveryValueIsStableAndComesBack(t *testing.T) {
 	texts[State](t, "state", "closed", "open", "half-open")
 	texts[Mode](t, "mode", "auto", "forced-open", "forced-closed", "shadow")
-	texts[Outcome](t, "outcome", "success", "failure", "ignored")
+	texts[Outcome](t, "outcome", "success", "failure", "ignored", "local")
 	texts[Reason](t, "reason", "none", "streak", "failure-rate", "slow-call-rate", "ready-to-trip", "cooldown",
 		"probe-failed", "probe-timeout", "recovered", "trip-called", "reset-called", "set-mode-called",
-		"end-cooldown-called")
+		"end-cooldown-called", "near-deadline")
 }
 
 // texter is a value with a text of its own.

@@ -65,11 +65,17 @@ const (
 	// shrinks the sample that the breaker judges by; for a healthy server's
 	// negative answers report Success.
 	Ignored
+
+	// Local is Ignored with a reason: this process or its caller caused the outcome, not
+	// the dependency. The caller left too soon, the request could not be built, or there
+	// was no port left to send it from. It counts as Ignored, and in
+	// [Snapshot].Local.
+	Local
 )
 
-var outcomeNames = [...]string{"success", "failure", "ignored"}
+var outcomeNames = [...]string{"success", "failure", "ignored", "local"}
 
-// String returns success, failure or ignored.
+// String returns success, failure, ignored or local.
 func (o Outcome) String() string { return nameOf(outcomeNames[:], "outcome", uint64(o)) }
 
 // MarshalText returns the same text as String. It fails for an unknown outcome.
@@ -99,12 +105,13 @@ const (
 	ReasonResetCalled                     // Breaker.Reset
 	ReasonSetModeCalled                   // Breaker.SetMode
 	ReasonEndCooldownCalled               // Breaker.EndCooldown or EndCooldownOf: open to half-open
+	ReasonNearDeadline                    // answers took so long that callers would soon give up: closed to half-open
 )
 
 var reasonNames = [...]string{
 	"none", "streak", "failure-rate", "slow-call-rate", "ready-to-trip", "cooldown",
 	"probe-failed", "probe-timeout", "recovered", "trip-called", "reset-called", "set-mode-called",
-	"end-cooldown-called",
+	"end-cooldown-called", "near-deadline",
 }
 
 // String returns the reason in words joined by hyphens, such as failure-rate.

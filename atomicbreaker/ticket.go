@@ -2,7 +2,6 @@ package atomicbreaker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -29,42 +28,15 @@ type Ticket struct {
 	// ticket that goes through memory costs its caller more than the rest of Acquire.
 }
 
-// A claim is what the admission was worth:
-//
-//	 63           32 31     17 16      3  2     1      0
-//	+---------------+---------+----------+------+------+-----+
-//	|  generation   |   cut   |  others  |shadow|timed |probe|
-//	+---------------+---------+----------+------+------+-----+
-//
-//	others  of a probe: how many were in flight when it was admitted
-//	cut     of a probe: how often the window had been cut, the low bits of it
-type claim uint64
-
+// The states of a ticket.
 const (
-	claimProbe  claim = 1 << iota // admitted in half-open
-	claimTimed                    // start is set
-	claimShadow                   // would have been refused; counts in the totals only
-	claimFlags  = claimProbe | claimTimed | claimShadow
-
-	othersShift = 3
-	othersMask  = maxInFlight
-	cutShift    = othersShift + inFlightBits
-	cutMask     = 1<<(32-cutShift) - 1
+	ticketOut = iota
+	ticketSettled
+	ticketAnswered // and not settled yet
 )
 
-// claimOfProbe is the claim of a probe that w has yet to admit.
-func claimOfProbe(w word, cut uint16) claim {
-	return claimOf(w) | claimProbe | claimTimed | claim(w.inFlight())<<othersShift | claim(cut&cutMask)<<cutShift
-}
-
-func claimOf(w word) claim           { return claim(w >> generationShift << generationShift) }
-func (c claim) generation() uint32   { return uint32(c >> generationShift) }
-func (c claim) cut() uint16          { return uint16(c >> cutShift & cutMask) }
-func (c claim) others() int          { return int(c >> othersShift & othersMask) }
-func (c claim) has(flags claim) bool { return c&flags != 0 }
-
 // Report settles the ticket with an explicit outcome. An outcome that is none
-// of Success, Failure and Ignored settles it as a Failure and panics.
+// of Success, Failure, Ignored and Local settles it as a Failure and panics.
 func (t *Ticket) Report(o Outcome) bool {
 	if !t.first() {
 		return false
@@ -88,11 +60,16 @@ func (t *Ticket) ReportAfter(o Outcome, after time.Duration) bool {
 // the caller's own context:
 //
 //   - nil is Success, whatever became of the context;
-//   - an error is Ignored if ctx was cancelled: the caller has left. A context
-//     whose deadline passed was not cancelled;
 //   - an error for which [IsRejected] is true, another breaker's refusal, is
 //     Ignored;
+//   - an error after ctx has ended, cancelled or past its deadline, is judged by how
+//     long the dependency was given: it is a Failure from Config.Patience on, and
+//     [Local] before, and after Answered;
 //   - Config.Classify decides the rest, by default as Failure.
+//
+// How long a call has taken is known of a ticket from [Breaker.AcquireContext], of
+// a probe, and of a few calls in each second that the breaker times. An ordinary
+// ticket from Acquire is judged as the last of those whose context ended.
 //
 // If Classify or a method of err or ctx panics or ends the goroutine, the
 // ticket is settled as a Failure and the panic goes on. So it is with an error
@@ -106,8 +83,8 @@ func (t *Ticket) Done(ctx context.Context, err error) bool {
 		s, gen := b.ring.Pick(), t.claim.generation()
 		n := s.Peek(ring.Success) // [E1 observe]
 		if b.load().generation() == gen && ring.Live(n, gen) {
-			if t.settled.Swap(1) != 0 {
-				return false
+			if was := t.settled.Swap(ticketSettled); was != ticketOut {
+				return was == ticketAnswered && t.end(Success, 0)
 			}
 			if !s.Hit(ring.Success, n) {
 				b.ring.Missed(s, ring.Success, n)
@@ -140,46 +117,69 @@ func (t *Ticket) Cancel() bool {
 	if !t.first() {
 		return false
 	}
+	t.breaker.unsample(t.claim, t.start)
 	t.breaker.giveBack(t, countCancelled)
 	return true
 }
 
+// Answered says that the dependency has begun to answer: with the headers of a
+// response, the first message of a stream, the first row. It returns true for the
+// call that did so, and false for a ticket that is settled or was answered already.
+//
+// For a probe that is the verdict, a Success, and its place goes to the next one: a
+// stream that lasts for an hour keeps no breaker half-open. The ticket is settled at the end of the call all the
+// same, with what became of it; for a call that has been answered, the end of its caller's context is never a
+// Failure.
+func (t *Ticket) Answered() bool {
+	b, c, start := t.breaker, t.claim, t.start
+	if b == nil || !t.settled.CompareAndSwap(ticketOut, ticketAnswered) {
+		return false
+	}
+	switch {
+	case c.has(claimProbe):
+		b.settleProbe(&Ticket{breaker: b, claim: c, start: start}, ring.Success, 0, true)
+	case c.others() > 0:
+		b.learn(c, start, b.cfg().Clock.Now())
+	}
+	return true
+}
+
 // first reports whether this call is the one that settles the ticket.
-func (t *Ticket) first() bool { return t.breaker != nil && t.settled.Swap(1) == 0 }
+func (t *Ticket) first() bool {
+	if t.breaker == nil {
+		return false
+	}
+	was := t.settled.Swap(ticketSettled)
+	if was == ticketAnswered {
+		t.claim |= claimAnswered // nobody else reads the claim of a settled ticket
+	}
+	return was != ticketSettled
+}
+
+// end settles a ticket that was answered and that nobody else will settle.
+func (t *Ticket) end(o Outcome, after time.Duration) bool {
+	t.claim |= claimAnswered
+	t.settle(o, after)
+	return true
+}
 
 // settleError settles by the error of a call under ctx. Both may have methods
 // that panic: until they and Classify have answered, the outcome is Failure.
 func (t *Ticket) settleError(ctx context.Context, err error) {
 	outcome := Failure
 	defer func() { t.settle(outcome, 0) }()
-	outcome = t.breaker.outcomeOf(ctx, err)
+	outcome = t.outcomeOf(ctx, err)
 }
 
 // outcomeOf is what an error says about health.
-func (b *Breaker) outcomeOf(ctx context.Context, err error) Outcome {
-	switch {
-	case saysNothing(ctx, err):
-		return Ignored
-	case b.cfg().Classify != nil:
-		return b.cfg().Classify(err)
+func (t *Ticket) outcomeOf(ctx context.Context, err error) Outcome {
+	if o, ok := t.withoutAsking(ctx, err); ok {
+		return o
+	}
+	if c := t.breaker.cfg(); c.Classify != nil {
+		return c.Classify(err)
 	}
 	return Failure
-}
-
-// saysNothing reports whether an error says nothing about the dependency: the
-// caller has left, or another breaker let nobody ask.
-func saysNothing(ctx context.Context, err error) bool {
-	if ctx == nil {
-		panic("atomicbreaker: Done with a nil context: pass the caller's context, or settle with Report")
-	}
-	return cancelled(ctx) || IsRejected(err)
-}
-
-// cancelled reports whether the caller has left. A deadline is not leaving:
-// being too slow is what breakers are for.
-func cancelled(ctx context.Context) bool {
-	err := ctx.Err()
-	return err != nil && errors.Is(err, context.Canceled)
 }
 
 // settle counts an outcome of a ticket that nobody else will settle.
@@ -193,39 +193,70 @@ func (t *Ticket) settle(o Outcome, after time.Duration) {
 
 func (t *Ticket) settleSlow(o Outcome, after time.Duration) {
 	b := t.breaker
-	if o > Ignored {
+	if o > Local {
 		t.settleSlow(Failure, after)
-		panic(fmt.Sprintf("atomicbreaker: unknown Outcome %d: want Success, Failure or Ignored", o))
+		panic(fmt.Sprintf("atomicbreaker: unknown Outcome %d: want Success, Failure, Ignored or Local", o))
 	}
-	if o == Ignored {
-		b.giveBack(t, countIgnored)
+	if o == Ignored || o == Local {
+		b.unsample(t.claim, t.start)
+		if b.giveBack(t, countIgnored) && o == Local {
+			b.ring.Count(countLocal)
+		}
 		return
 	}
 	kind := ring.Kind(o) // Success and Failure are the same numbers
-	if t.claim.has(claimProbe) {
-		b.settleProbe(t, kind, after)
-		return
+	switch {
+	case t.claim.has(claimProbe) && t.claim.has(claimAnswered):
+		b.endProbe(t.claim.generation(), kind)
+	case t.claim.has(claimProbe):
+		if !b.settleProbe(t, kind, after, false) {
+			b.ring.Count(countLate)
+		}
+	case t.claim.has(claimTimed) && (b.timed || t.claim.others() > 0):
+		t.settleTimed(kind, after)
+	case t.claim.has(claimShadow):
+		b.countTotal(kind, false)
+	case kind == ring.Success:
+		b.countSuccess(t.claim.generation())
+	default:
+		b.countClosed(t.claim.generation(), kind, false, after)
 	}
-	slow := t.claim.has(claimTimed) && t.isSlow()
+}
+
+// settleTimed is for a call whose latency somebody wants to know.
+func (t *Ticket) settleTimed(kind ring.Kind, after time.Duration) {
+	b, sampled := t.breaker, t.claim.others() > 0
+	now := t.arrived()
+	slow := b.tooSlow(passed(t.start, now))
+	if kind == ring.Failure {
+		b.unsample(t.claim, t.start)
+	}
 	if t.claim.has(claimShadow) {
 		b.countTotal(kind, slow)
 		return
 	}
 	b.countClosed(t.claim.generation(), kind, slow, after)
+	switch {
+	case !sampled:
+	case kind == ring.Failure:
+		b.kickAt(now) // who calls seldom must not wait for a tick
+	default:
+		b.learn(t.claim, t.start, now)
+	}
 }
 
-// isSlow reads the clock for a call that is not a probe. If the clock panics,
+// arrived reads the clock for a call that is not a probe. If the clock panics,
 // the call is a Failure, in the totals only.
-func (t *Ticket) isSlow() bool {
+func (t *Ticket) arrived() (now time.Duration) {
 	read := false
 	defer func() {
 		if !read {
 			t.breaker.ring.AddTotal(ring.Failure)
 		}
 	}()
-	now := t.breaker.cfg().Clock.Now()
+	now = t.breaker.cfg().Clock.Now()
 	read = true
-	return t.breaker.tooSlow(passed(t.start, now))
+	return now
 }
 
 // tooSlow reports whether a call that took so long counts as slow.
@@ -233,15 +264,18 @@ func (b *Breaker) tooSlow(latency time.Duration) bool {
 	return b.timed && latency >= b.cfg().SlowCallDuration
 }
 
-// giveBack settles a ticket that says nothing about health.
-func (b *Breaker) giveBack(t *Ticket, counter int) {
+// giveBack settles a ticket that says nothing about health. It reports whether
+// that was in time.
+func (b *Breaker) giveBack(t *Ticket, counter int) bool {
 	switch {
-	case t.claim.has(claimProbe):
-		b.returnProbe(t, counter)
+	case t.claim.has(claimProbe) && !t.claim.has(claimAnswered):
+		return b.returnProbe(t, counter)
 	case t.claim.has(claimShadow) || b.load().generation() == t.claim.generation():
 		b.ring.Count(counter)
+		return true
 	default:
 		b.ring.Count(countLate)
+		return false
 	}
 }
 

@@ -1,6 +1,7 @@
 package atomicbreaker
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -53,11 +54,13 @@ func (b *Breaker) tripAt(gen uint32, why Reason, c Counts, after, at time.Durati
 		if why == ReasonProbeTimeout && !b.silent(w, now) {
 			return false
 		}
-		if why != ReasonTripCalled && b.answered(w) {
-			// It was alive and is down again: a new outage. Else one that comes and
-			// goes would be asked ever less often, and missed while it is there.
+		if why != ReasonTripCalled && b.wasWell(w) {
+			// It was well and is down again: a new outage. Else one that comes and
+			// goes would be asked ever less often, and missed while it is there. But
+			// where so many probes fail that a closed breaker would trip, it goes on.
 			raise(&b.trippedAt, int64(now))
 		}
+		b.noteRate(w, c, now)
 		if !b.publishOpening(w, w.generation()+1, now, cool, wait, &draw, after) {
 			continue
 		}
@@ -144,14 +147,47 @@ func (j *jitter) spread(length, after time.Duration) time.Duration {
 	return max(after, time.Duration(float64(length)*share))
 }
 
-// toHalfOpen ends the cooldown of w, or a ForcedOpen that next leaves. It
+// noteRate remembers how many calls a second there were before a trip, for the
+// growth of the probe window, unless the breaker had only just closed.
+func (b *Breaker) noteRate(w word, c Counts, now time.Duration) {
+	s := b.sampler.Load()
+	if s == nil || w.phase() != phaseClosed {
+		return
+	}
+	length := passed(b.since(w), now)
+	if length < time.Second {
+		return
+	}
+	if b.last == nil {
+		s.rate.Store(math.Float64bits(float64(c.Calls) / min(length, b.cfg().Window).Seconds()))
+	} else {
+		s.rate.Store(s.flow.Load())
+	}
+}
+
+// toHalfOpen ends the cooldown of w, or a ForcedOpen that next leaves, or brakes. It
 // reports whether this call did it.
 func (b *Breaker) toHalfOpen(w, next word, why Reason, now time.Duration) bool {
 	gen := next.generation()
+	first := evidence{generation: gen}
+	fastest := uint64(taggedMax)
+	if before, ok := b.records.of(w); ok {
+		first.doubt = uint8(before.doubt)
+	}
+	if why == ReasonNearDeadline {
+		// As after a cut, and with no success yet: the window that is measured grows
+		// slowly, and a dependency that is dead reopens.
+		first.cut = 1
+		fastest = uint64(b.sampler.Load().usualLatency() / 2)
+	}
+	seen := b.evidence.Load()
+	if b.load() != w || b.cfg().recovery.probes == 0 && !b.evidence.CompareAndSwap(seen, first.pack()) {
+		return false
+	}
 	fresh := [...]struct {
 		t     *tagged
 		value uint64
-	}{{&b.fastest, taggedMax}, {&b.calls, 0}, {&b.failures, 0}, {&b.slow, 0}}
+	}{{&b.fastest, fastest}, {&b.top, 0}, {&b.calls, 0}, {&b.failures, 0}, {&b.slow, 0}}
 	for _, f := range fresh {
 		seen := f.t.v.Load()
 		if b.load() != w || !f.t.v.CompareAndSwap(seen, tag(gen, f.value)) {
@@ -182,10 +218,26 @@ func (b *Breaker) begin(w, next word, why Reason, now time.Duration) bool {
 		return false // the word has gone on
 	}
 	x := before.follow(w, next, why, now)
+	x.doubt = b.doubtAfter(w, next, before, why, now)
 	mine, head := b.records.write(w, next, x.reason, x)
 	changed := b.swap(w, next)
 	mine.settle(head, changed)
 	return changed
+}
+
+// doubtAfter is the doubt after a change from w, in which x was known; see maxDoubt. It
+// lasts until the dependency was well for a stay in half-open, or for the length of a rolling
+// window in closed.
+func (b *Breaker) doubtAfter(w, next word, x began, why Reason, now time.Duration) uint64 {
+	switch {
+	case why == ReasonResetCalled,
+		w.phase() == phaseClosed && passed(x.since, now) >= b.cfg().Window,
+		w.phase() == phaseHalfOpen && next.phase() == phaseOpen && b.wasWell(w):
+		return 0
+	case w.phase() == phaseHalfOpen && next.phase() == phaseOpen && b.answered(w):
+		return min(x.doubt+1, maxDoubt)
+	}
+	return x.doubt
 }
 
 // move changes the word into a new generation and does what follows. now was

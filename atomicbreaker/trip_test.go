@@ -122,6 +122,10 @@ func runAgainstNaive(c Config, seed uint64, tripped map[Reason]int) error {
 	var told []Transition
 	manual := new(clock.Manual)
 	c.Clock = manual
+	c.Deadline, c.Patience = Off, Off
+	if c.ConsecutiveFailures == 0 && c.MinimumCalls == 0 {
+		c.ConsecutiveFailures = defaultConsecutiveFailures // set, so that no rule goes by ticks
+	}
 	c.OnTransition = func(tr Transition) { told = append(told, tr) }
 	b, err := New(c)
 	if err != nil {
@@ -197,7 +201,7 @@ func TestOutcomeLivesForTheWindowLessUpToOneBucket(t *testing.T) {
 		}
 		for _, after := range []time.Duration{0, 1, -1} { // since a bucket began, and before it ends
 			b, manual := made(t, c)
-			width := b.bucket
+			width := b.cfg().bucket
 			manual.Advance(3*width + (after+width)%width)
 			calls(t, b, 1, Success)
 			left := c.WithDefaults().Window - (after+width)%width // until the bucket is a window old

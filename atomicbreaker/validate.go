@@ -91,6 +91,8 @@ func (c Config) Validate() error {
 	v.count("ConsecutiveFailures", c.ConsecutiveFailures, maxConsecutive, true)
 	v.span("SlowCallDuration", c.SlowCallDuration, minSlow, maxDuration, true)
 	v.rate("SlowCallRate", c.SlowCallRate)
+	v.span("Deadline", c.Deadline, minDuration, maxDuration, true)
+	v.span("Patience", c.Patience, minSlow, maxDuration, true)
 	v.span("Cooldown.Min", c.Cooldown.Min, minDuration, maxDuration, false)
 	v.span("Cooldown.Max", c.Cooldown.Max, minDuration, maxDuration, false)
 	if f := c.Cooldown.Factor; f != 0 && !(f >= 1 && f <= maxFactor) {

@@ -85,6 +85,8 @@ func limits() []limit {
 		count("ConsecutiveFailures", func(c *Config, n int) { c.ConsecutiveFailures = n }, 1_000_000, true, "want 1 to 1000000, or Off"),
 		span("SlowCallDuration", func(c *Config, d time.Duration) { c.SlowCallDuration = d }, us, true, "want 1µs to 24h0m0s, or Off"),
 		rate("SlowCallRate", func(c *Config, v float64) { c.SlowCallRate, c.SlowCallDuration = v, time.Second }),
+		span("Deadline", func(c *Config, d time.Duration) { c.Deadline = d }, ms, true, "want 1ms to 24h0m0s, or Off"),
+		span("Patience", func(c *Config, d time.Duration) { c.Patience = d }, us, true, "want 1µs to 24h0m0s, or Off"),
 		span("Cooldown.Min", func(c *Config, d time.Duration) { c.Cooldown.Min = d }, ms, false, "want 1ms to 24h0m0s"),
 		span("Cooldown.Max", func(c *Config, d time.Duration) { c.Cooldown.Max, c.Cooldown.Min = d, time.Millisecond }, ms, false, "want 1ms to 24h0m0s"),
 		{"Cooldown.Factor", func(c *Config, v float64) { c.Cooldown.Factor = v }, []float64{0, 1, 1.5, 16},

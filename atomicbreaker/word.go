@@ -16,7 +16,8 @@ package atomicbreaker
 //	inFlight    14  half-open: probes admitted and neither settled nor given up;
 //	                otherwise 0
 //	window      14  half-open: the inFlight from which on probes are refused;
-//	                forced modes: the command to resume by; otherwise 0
+//	                forced modes: the command to resume by; closed: how many of the
+//	                next calls are to be timed, see sampler.go; otherwise 0
 //	generation  32  grows by one with every change of phase and every Reset; a
 //	                ticket counts only while its generation is the word's
 //
@@ -64,6 +65,10 @@ const (
 	generationShift = windowShift + windowBits
 
 	phaseMask word = 1<<phaseBits - 1
+
+	// quickMask selects what is phaseClosed alone where a call is admitted and
+	// nothing else is to be done.
+	quickMask word = phaseMask | maxWindow<<windowShift
 	modeMask  word = (1<<modeBits - 1) << modeShift
 
 	maxInFlight = 1<<inFlightBits - 1
@@ -90,6 +95,19 @@ func (w word) window() int        { return int(w >> windowShift & maxWindow) }
 func (w word) generation() uint32 { return uint32(w >> generationShift) }
 func (w word) forced() bool       { return w.mode() == ForcedOpen || w.mode() == ForcedClosed }
 
+// samples is how many of the next calls of a closed word are to be timed.
+func (w word) samples() int {
+	if w.phase() != phaseClosed || w.forced() {
+		return 0
+	}
+	return w.window()
+}
+
+// withSamples sets that number.
+func (w word) withSamples(n int) word {
+	return pack(w.phase(), w.mode(), 0, n, w.generation())
+}
+
 // readyUnlessClosed reports whether a call would be admitted that finds the
 // breaker not closed.
 func (w word) readyUnlessClosed() bool {
@@ -101,19 +119,22 @@ func pack(p phase, m Mode, inFlight, window int, generation uint32) word {
 		word(window)<<windowShift | word(generation)<<generationShift
 }
 
-// The transition table. A generation begins with the first five rows, with a
+// The transition table. A generation begins with the first six rows, with a
 // change of mode that changes the phase, and with a commanded Reset. W0 is the
 // first window: 1, or for the classic rule Concurrent.
 //
 //	event      in                         to                        also
 //	trip       closed, not forced         open                      a rule was met; Trip
 //	reopen     half-open                  open                      probes failed or fell silent; Trip
+//	brake      closed, not forced         half-open, 0 of W         answers come late for their callers
 //	cool       open, not forced           half-open, 0 of W0        the cooldown ended
 //	close      half-open                  closed                    probes succeeded
 //	reset      open, half-open, closed    closed                    Reset; closed to closed is no event
 //	admit      half-open, inFlight < W    inFlight + 1
 //	release    half-open, inFlight > 0    inFlight - 1, W changed   a probe was settled
 //	raise      half-open                  W = max(W, inFlight) + 1  silence
+//	sample     closed, not forced         window - 1                a call is timed
+//	refill     closed, not forced         window = the samples      time has passed
 //	command    forced                     window = the command      Trip or Reset while forced
 //	force      any                        ForcedOpen: open; ForcedClosed: closed
 //	unforce    ForcedOpen                 half-open, or as commanded

@@ -44,8 +44,10 @@ func (f fields) legal() error {
 		return fmt.Errorf("half-open without a window: %+v", f)
 	case f.forced() && f.window > int(commandReset):
 		return fmt.Errorf("no command: %+v", f)
-	case f.phase != phaseHalfOpen && !f.forced() && f.window != 0:
-		return fmt.Errorf("a window outside of half-open: %+v", f)
+	case f.phase == phaseClosed && !f.forced() && f.window > samplesPerTick:
+		return fmt.Errorf("too many samples: %+v", f)
+	case f.phase == phaseOpen && !f.forced() && f.window != 0:
+		return fmt.Errorf("a window in open: %+v", f)
 	}
 	return nil
 }
@@ -124,6 +126,21 @@ func transitionTable() []row {
 			"reset", free,
 			func(f fields) fields { return f.next(phaseClosed, 0) },
 			func(w word) word { return w.to(phaseClosed, 0) },
+		},
+		{
+			"brake", both(closed, free),
+			func(f fields) fields { return f.next(phaseHalfOpen, 77) },
+			func(w word) word { return w.to(phaseHalfOpen, 77) },
+		},
+		{
+			"sample", func(f fields) bool { return closed(f) && free(f) && f.window > 0 },
+			func(f fields) fields { f.window--; return f },
+			func(w word) word { return w.withSamples(w.samples() - 1) },
+		},
+		{
+			"refill", both(closed, free),
+			func(f fields) fields { f.window = samplesPerTick; return f },
+			func(w word) word { return w.withSamples(samplesPerTick) },
 		},
 		{
 			"admit", func(f fields) bool { return halfOpen(f) && f.inFlight < f.window },
@@ -387,8 +404,11 @@ func TestBreakerFollowsTheTable(t *testing.T) {
 			}
 			return f.next(phaseClosed, 0)
 		case "Acquire":
-			if halfOpen(f) && f.inFlight < f.window {
+			switch {
+			case halfOpen(f) && f.inFlight < f.window:
 				f.inFlight++
+			case closed(f) && free(f) && f.window > 0:
+				f.window--
 			}
 		case "close":
 			if halfOpen(f) {
@@ -398,6 +418,9 @@ func TestBreakerFollowsTheTable(t *testing.T) {
 			if open(f) && free(f) {
 				return f.next(phaseHalfOpen, firstWindow)
 			}
+			if closed(f) && free(f) {
+				f.window = samplesPerTick
+			}
 		default:
 			if i := slices.IndexFunc(allModes, func(m Mode) bool { return event == "to mode "+m.String() }); i >= 0 {
 				return toMode(f, allModes[i])
@@ -406,7 +429,7 @@ func TestBreakerFollowsTheTable(t *testing.T) {
 		return f
 	}
 	var announced []Transition
-	b, _ := made(t, Config{
+	b, _ := made(t, Config{ // and it learns the patience
 		Recovery:     Recovery{Probes: 2 * firstWindow, Concurrent: firstWindow}, // W0 is firstWindow
 		OnTransition: func(tr Transition) { announced = append(announced, tr) },
 	})

@@ -54,7 +54,7 @@ func leased(mode string) []Row {
 	collapsed := row(fleet("10-collapse", collapse(mode)))
 	add(long, ModeLease, usualStore(), ofTwin("t95_s", 1, 2), few)
 	add(surge, ModeLease, usualStore(), ofTwin("t95_s", 1, 2), ofTwin("failed", 1, 0))
-	add(collapsed, ModeLease, usualStore(), ofTwin("t95_s", 1, 0), few)
+	add(collapsed, ModeLease, usualStore(), ofTwin("t95_s", 1, 0), ofTwin("failed", 1, 20))
 	add(collapsed, ModeLeaseBad, flaky, ofTwin("t95_s", 1, 0))
 	add(collapsed, ModeLeaseDown, down, oraclePlus("t95_s", 25), ofTwin("failed", 1.3, 0))
 	return rows

@@ -45,6 +45,10 @@ type Site struct {
 	// free or the queue is short. Only an oracle can know this.
 	HasRoom func() bool
 
+	// Timeout is how long callers wait for an answer, as the context of their calls
+	// tells the breaker; 0 if they wait for ever.
+	Timeout time.Duration
+
 	// Lease is what the breakers of this run share. nil: nothing.
 	Lease breakerlease.Lease
 }
@@ -98,6 +102,9 @@ func Breaker(name, title string, config atomicbreaker.Config) Contender {
 	return Contender{Name: name, Title: title, New: func(s Site) Policy {
 		c := config
 		c.Clock, c.Rand, c.Stripes = s.Clock, s.Rand, 1
+		if c.Deadline == 0 {
+			c.Deadline = s.Timeout
+		}
 		if s.Lease == nil {
 			return &breaker{Breaker: atomicbreaker.MustNew(c)}
 		}

@@ -71,7 +71,7 @@ func play(sc *Scenario, c Contender, number uint64, t Time, trace func(traceLine
 	}
 	for i := range max(1, sc.Breakers) {
 		d := r.seed.draw(forPolicy, uint64(i), 0)
-		r.guards = append(r.guards, newGuard(c.New(Site{Clock: t.Clock, Rand: d.float, HasRoom: r.server.hasRoom, Lease: lease})))
+		r.guards = append(r.guards, newGuard(c.New(Site{Clock: t.Clock, Rand: d.float, HasRoom: r.server.hasRoom, Timeout: sc.Traffic.Timeout, Lease: lease})))
 	}
 	r.begin()
 	for {

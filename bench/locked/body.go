@@ -132,8 +132,12 @@ func (b *body) judge(ctx context.Context, err error) ending {
 		return succeeded
 	case ctx == nil:
 		panic("locked: Done with an error and a nil context")
-	case errors.Is(ctx.Err(), context.Canceled), rejected(err):
+	case rejected(err):
 		return ignored
+	case errors.Is(ctx.Err(), context.Canceled): // as with Patience Off
+		return local
+	case ctx.Err() != nil:
+		return failed
 	case b.rules.classify == nil:
 		return failed
 	}
@@ -144,8 +148,8 @@ func (b *body) judge(ctx context.Context, err error) ending {
 
 // checkOutcome panics on an outcome that there is not.
 func checkOutcome(o atomicbreaker.Outcome) {
-	if o > atomicbreaker.Ignored {
-		panic(fmt.Sprintf("locked: unknown outcome %d: the outcomes are 0 to %d", o, atomicbreaker.Ignored))
+	if o > atomicbreaker.Local {
+		panic(fmt.Sprintf("locked: unknown outcome %d: the outcomes are 0 to %d", o, atomicbreaker.Local))
 	}
 }
 
@@ -156,6 +160,8 @@ func endingOf(o atomicbreaker.Outcome) ending {
 		return succeeded
 	case atomicbreaker.Ignored:
 		return ignored
+	case atomicbreaker.Local:
+		return local
 	default:
 		return failed
 	}

@@ -67,6 +67,7 @@ func (m *machine) resetCalled() {
 
 func (m *machine) reset(why atomicbreaker.Reason, now time.Duration) {
 	if m.state == atomicbreaker.StateClosed { // no change of state, no event
+		m.doubt = m.doubtAfter(m.state, why, now)
 		m.generation++
 		m.forget()
 		return

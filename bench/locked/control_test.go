@@ -298,7 +298,7 @@ func TestTicketIsSettledOnce(t *testing.T) {
 func TestUserErrorsSettleAsFailureAndPanic(t *testing.T) {
 	classify := func(err error) atomicbreaker.Outcome {
 		if err.Error() == "unknown" {
-			return 3
+			return 4
 		}
 		panic("Classify")
 	}
@@ -306,7 +306,7 @@ func TestUserErrorsSettleAsFailureAndPanic(t *testing.T) {
 		for i, f := range []func() bool{
 			func() bool { return r.admit().Done(context.Background(), errBroken) },
 			func() bool { return r.admit().Done(context.Background(), errors.New("unknown")) },
-			func() bool { return r.admit().Report(3) },
+			func() bool { return r.admit().Report(4) },
 			func() bool {
 				return r.Do(context.Background(), func(context.Context) error { return errors.New("unknown") }) == nil
 			},

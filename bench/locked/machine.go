@@ -27,6 +27,7 @@ type machine struct {
 
 	// Not closed.
 	trippedAt time.Duration // when the outage began
+	doubt     int           // its episodes in which probes succeeded and then failed
 	cool      time.Duration // the last cooldown before jitter
 	deadline  time.Duration // when it ends
 	probing   probing       // half-open only
@@ -41,7 +42,7 @@ type machine struct {
 // totals are the counters that only rise.
 type totals struct {
 	succeeded, failed, ignored, cancelled, late uint64
-	slow, abandoned                             uint64
+	slow, abandoned, local                      uint64
 	refused                                     [verdicts]uint64
 	wouldRefuse                                 uint64
 	opened                                      uint64
@@ -86,6 +87,7 @@ const (
 	succeeded ending = iota
 	failed
 	ignored
+	local // ignored, because the caller has left
 	cancelled
 )
 
@@ -192,6 +194,9 @@ func (m *machine) total(e ending, slow bool) {
 		m.totals.failed++
 	case ignored:
 		m.totals.ignored++
+	case local:
+		m.totals.ignored++
+		m.totals.local++
 	case cancelled:
 		m.totals.cancelled++
 	}

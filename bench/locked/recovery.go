@@ -15,11 +15,13 @@ type probing struct {
 
 	// The probe window.
 	window  int
-	full    bool   // since the last quiet tick, the window was full or refused somebody
-	alive   bool   // there has been a success since the last cut
-	cut     uint32 // number of cuts
-	tally   int    // net failures, in sixteenths of a call
-	credit  int    // growth, in 64ths of a place
+	full    bool                 // since the last quiet tick, the window was full or refused somebody
+	alive   bool                 // there has been a success since the last cut
+	cut     uint32               // number of cuts
+	tally   int                  // net failures, in sixteenths of a call
+	credit  int                  // growth, in 64ths of a place
+	top     int                  // probes in flight at the last cut, if that was at the door
+	judged  atomicbreaker.Counts // the counts of the last quiet tick
 	fastest time.Duration
 	quiet   time.Duration // the next quiet tick
 
@@ -98,7 +100,7 @@ func (m *machine) settleProbe(c claim, e ending, slow bool, floor, now time.Dura
 	case cancelled:
 		m.schedule()
 		return
-	case ignored:
+	case ignored, local:
 		m.totals.lastProbe = atomicbreaker.LastProbe{Settled: true, Outcome: atomicbreaker.Ignored, Latency: latency}
 		m.schedule()
 		return
@@ -118,7 +120,7 @@ func (m *machine) settleProbe(c claim, e ending, slow bool, floor, now time.Dura
 	case good:
 		m.widen(used, latency, now)
 	default:
-		m.narrow(c.others, floor, now)
+		m.narrow(c.others, max(latency, 1) < p.fastest && p.fastest != noSuchTime, floor, now)
 	}
 	m.schedule()
 }
@@ -154,6 +156,10 @@ func (m *machine) widen(used int, latency, now time.Duration) {
 		p.credit += slowCredit
 	case p.cut == 0:
 		p.window += fastGrowth
+	case 8*p.window < 7*p.top:
+		p.window++
+	case 8*p.window <= 9*p.top:
+		p.credit += doorCredit
 	default:
 		p.credit += fastCredit
 	}
@@ -165,7 +171,7 @@ func (m *machine) widen(used int, latency, now time.Duration) {
 }
 
 // narrow is a failure in the probe window.
-func (m *machine) narrow(others int, floor, now time.Duration) {
+func (m *machine) narrow(others int, door bool, floor, now time.Duration) {
 	p := &m.probing
 	if !p.alive && p.cut == 0 {
 		m.reopen(atomicbreaker.ReasonProbeFailed, floor, now) // the first verdict is a single call
@@ -173,25 +179,58 @@ func (m *machine) narrow(others int, floor, now time.Duration) {
 	}
 	weight := tallyWhole - m.rules.credit
 	p.tally += weight
-	if p.tally < cutsAt*weight {
+	if p.tally < cutsAt[m.doubt]*weight {
 		return
 	}
 	p.tally, p.credit = 0, 0
-	if !p.alive {
+	if !p.alive || p.window == 1 {
 		m.relapse(now)
-		m.reopen(atomicbreaker.ReasonProbeFailed, floor, now) // two cuts and no success between them
+		m.reopen(atomicbreaker.ReasonProbeFailed, floor, now) // two cuts and no success between them, or nothing to cut
 		return
 	}
-	p.window = max(1, min(p.window, others)*cutShare/cutWhole)
+	p.window, p.top = min(p.window, others), 0
+	if door {
+		p.window, p.top = p.window*doorShare/doorWhole, others
+	} else {
+		p.window = p.window * cutShare / cutWhole
+	}
+	p.window = max(1, p.window)
 	p.cut++
 	p.alive = false
 }
 
-// relapse begins a new outage if probes of the window have succeeded since the last one.
+// relapse begins a new outage if the dependency was well in this episode.
 func (m *machine) relapse(now time.Duration) {
-	if p := &m.probing; !m.classic() && (p.alive || p.cut > 0) {
+	if m.wasWell() {
 		m.trippedAt = now
 	}
+}
+
+// answered reports whether probes of the window have succeeded in this episode.
+func (m *machine) answered() bool {
+	p := &m.probing
+	return m.state == atomicbreaker.StateHalfOpen && !m.classic() && (p.alive || p.cut > 0)
+}
+
+// wasWell reports whether moreover fewer failed than trip a closed breaker.
+func (m *machine) wasWell() bool { return m.answered() && !m.ill(m.probing.counts) }
+
+func (m *machine) ill(c atomicbreaker.Counts) bool {
+	return c.Calls > 0 && tallyWhole*c.Failures >= uint64(m.rules.credit)*c.Calls
+}
+
+// doubtAfter is the doubt after a change of state.
+func (m *machine) doubtAfter(to atomicbreaker.State, why atomicbreaker.Reason, now time.Duration) int {
+	opens := m.state == atomicbreaker.StateHalfOpen && to == atomicbreaker.StateOpen
+	switch {
+	case why == atomicbreaker.ReasonResetCalled,
+		m.state == atomicbreaker.StateClosed && now-m.since >= m.rules.window,
+		opens && m.wasWell():
+		return 0
+	case opens && m.answered():
+		return min(m.doubt+1, len(cutsAt)-1)
+	}
+	return m.doubt
 }
 
 // recover does what time brings about in half-open: a quiet tick closes,
@@ -200,7 +239,10 @@ func (m *machine) relapse(now time.Duration) {
 func (m *machine) recover(now time.Duration) {
 	p := &m.probing
 	if !m.classic() && now >= p.quiet {
-		if p.alive && !p.full {
+		c := p.counts
+		since := atomicbreaker.Counts{Calls: c.Calls - p.judged.Calls, Failures: c.Failures - p.judged.Failures}
+		p.judged = c
+		if p.alive && !p.full && !m.ill(since) {
 			m.recovered(now)
 			return
 		}

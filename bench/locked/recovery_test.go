@@ -149,14 +149,14 @@ func TestCutLeavesFiveEighthsOfThoseInFlightWhenTheFailingProbeWasSent(t *testin
 	}
 }
 
-func TestRelapseOfAWindowThatSawSuccessIsANewOutage(t *testing.T) {
+func TestRelapseOfADependencyThatWasWellIsANewOutage(t *testing.T) {
 	each(t, config{}, func(t *testing.T, r *rig) {
 		r.probing()
 		r.clock.Advance(39500 * ms)
 		r.fail(1)
 		r.cools(5 * time.Second) // an eighth of 40 s
 		r.clock.Advance(5 * time.Second)
-		r.succeed(1)
+		r.succeed(11)
 		r.fail(10)
 		r.cools(500 * ms)
 		r.clock.Advance(500 * ms)

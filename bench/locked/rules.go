@@ -12,10 +12,12 @@ import (
 
 // The constants of the recovery window, by the names of its description.
 const (
-	cutsAt      = 5     // H: net failures, at the weight of one, that cut the window
 	inUse       = 3     // a window of which less than this part is in use does not grow
 	cutShare    = 5     // a cut leaves 5/8 of the probes that were in flight
 	cutWhole    = 8     // when the failing one was sent, itself left out
+	doorShare   = 3     // where it failed more quickly than any success, 3/4
+	doorWhole   = 4     //
+	doorCredit  = 2     // what a fast answer earns around where the window was cut so
 	slowFactor  = 3     // G: an answer this many times slower than the fastest is slow
 	oneCall     = 64    // credit that makes one place
 	slowCredit  = 1     // what a slow answer earns
@@ -30,12 +32,17 @@ const (
 	defaultRate = 0.5
 )
 
+// cutsAt is H: net failures, at the weight of one, that cut the window. There are
+// fewer for each episode of an outage that answered and failed again.
+var cutsAt = [...]int{5, 3, 2, 1}
+
 // rules is a configuration with its defaults filled in and its switches
 // resolved: a rule that is off is one that no count reaches.
 type rules struct {
 	name string
 	mode atomicbreaker.Mode
 
+	window  time.Duration // also where it is one of calls
 	width   time.Duration // of a bucket; 0 for a window of calls
 	buckets int           // or the number of calls
 
@@ -81,6 +88,7 @@ func ruled(c atomicbreaker.Config) rules {
 		r.rand = rand.Float64
 	}
 
+	r.window = cmp.Or(c.Window, 10*time.Second)
 	minimum := cmp.Or(c.MinimumCalls, 10)
 	if c.WindowCalls > 0 {
 		r.buckets = c.WindowCalls

@@ -26,6 +26,7 @@ func (m *machine) snapshot(now time.Duration) atomicbreaker.Snapshot {
 		Ignored:   t.ignored,
 		Cancelled: t.cancelled,
 		Late:      t.late,
+		Local:     t.local,
 		Slow:      t.slow,
 		Abandoned: t.abandoned,
 

@@ -55,6 +55,7 @@ func (m *machine) startCooldown(floor, now time.Duration) {
 
 // change is every change of state: it ends the generation.
 func (m *machine) change(to atomicbreaker.State, why atomicbreaker.Reason, counts atomicbreaker.Counts, now time.Duration) {
+	m.doubt = m.doubtAfter(to, why, now)
 	if m.state == atomicbreaker.StateOpen {
 		m.totals.timeOpen += now - m.since
 	}

@@ -462,7 +462,7 @@ func TestClassification(t *testing.T) {
 		{"nil, cancelled", cancelled, nil, 0, 0, 0},
 		{"error", live, errBroken, 1, 0, 1},
 		{"error, cancelled", cancelled, errBroken, 2, 2, 0},
-		{"error, deadline passed", timedOut, context.DeadlineExceeded, 1, 0, 1},
+		{"error, deadline passed", timedOut, context.DeadlineExceeded, 1, 1, 0},
 		{"cancellation inside", live, context.Canceled, 1, 0, 1},
 		{"another breaker's refusal", live, refusal, 2, 2, 0},
 	} {

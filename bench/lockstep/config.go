@@ -88,6 +88,12 @@ func (p *player) configure(from []byte) (c atomicbreaker.Config, epoch time.Dura
 	c.Recovery.Quiet = pick(h, 0, 200*ms, 20*ms, 3*sec)
 	c.Recovery.ProbeTimeout = pick(h, 0, sec, 200*ms, 5*sec, 2*sec)
 
+	// The breakers behind a lock take no samples and learn nothing from them.
+	c.Deadline, c.Patience = off, off
+	if c.ConsecutiveFailures == 0 && c.MinimumCalls == 0 {
+		c.ConsecutiveFailures = 20 // as set by the user, no rule goes by ticks
+	}
+
 	c.Classify = p.classifier(pick(h, 0, 1))
 	c.OnTransition = p.listener(pick(h, 0, 0, 1, 2, 3))
 	c.Rand = p.randomness(pick[uint64](h, 0, 1, 2, 3, 4, 5, 6, 7))

@@ -57,7 +57,7 @@ func TestReadingWritesNothingThatACallReads(t *testing.T) {
 	const line = 64
 	typ := reflect.TypeFor[atomicbreaker.Breaker]()
 	seen, _ := typ.FieldByName("seen")
-	for _, name := range []string{"word", "timed", "kind", "ring", "last", "madeAt", "refused", "cfg", "evidence", "streak"} {
+	for _, name := range []string{"word", "timed", "sampler", "ring", "last", "madeAt", "refused", "settings", "evidence", "streak"} {
 		f, ok := typ.FieldByName(name)
 		require.True(t, ok, "Breaker has no field %s any more", name)
 		start := f.Offset

@@ -74,6 +74,8 @@ func (b *breaker) config() atomicbreaker.Config {
 		Window: longest, Buckets: 1,
 		FailureRate: atomicbreaker.Off, ConsecutiveFailures: atomicbreaker.Off,
 		ReadyToTrip: func(atomicbreaker.Counts) bool { return true },
+		// The original knows neither deadlines nor contexts.
+		Deadline: atomicbreaker.Off, Patience: atomicbreaker.Off,
 		Cooldown: atomicbreaker.Cooldown{
 			Min: b.timing.timeout + 1, Max: b.timing.timeout + 1, Factor: 1, Jitter: atomicbreaker.Off,
 		},

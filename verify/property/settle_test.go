@@ -200,11 +200,11 @@ type books struct {
 
 func (v verdict) books() books {
 	switch {
-	case v.ends != saysNo, v.outcome > atomicbreaker.Ignored:
+	case v.ends != saysNo, v.outcome > atomicbreaker.Local:
 		return books{"failed", true}
 	case v.outcome == atomicbreaker.Success:
 		return books{"succeeded", false}
-	case v.outcome == atomicbreaker.Ignored:
+	case v.outcome >= atomicbreaker.Ignored:
 		return books{"ignored", false}
 	}
 	return books{"failed", false}
@@ -240,12 +240,14 @@ func (s *settling) want() books {
 			now = s.ctx.answers[1]
 		}
 		switch {
-		case now.ends != saysNo:
-			return books{"failed", true}
-		case now.err == context.Canceled, s.refusal == saysYes:
+		case s.refusal == saysYes:
 			return books{"ignored", false}
-		case s.refusal.ends():
+		case s.refusal.ends(), now.ends != saysNo:
 			return books{"failed", true}
+		case now.err == context.Canceled: // after no time
+			return books{"ignored", false}
+		case now.err != nil: // nothing is known of what is usual
+			return books{"failed", false}
 		case !judged:
 			return books{"failed", false}
 		}
@@ -291,7 +293,7 @@ func drawSettling(t *rapid.T) *settling {
 	}
 	if s.way == "DoWith" || rapid.Bool().Draw(t, "Classify") {
 		s.judge = &verdict{
-			outcome: atomicbreaker.Outcome(rapid.IntRange(0, 3).Draw(t, "judged")),
+			outcome: atomicbreaker.Outcome(rapid.IntRange(0, 4).Draw(t, "judged")),
 			ends:    rapid.SampledFrom([]says{saysNo, saysNo, saysNo, saysPanic, saysGoexit}).Draw(t, "judge ends"),
 		}
 	}

@@ -49,8 +49,8 @@ func roundTrip[T interface {
 func TestTextRoundTrips(t *testing.T) {
 	roundTrip[atomicbreaker.State](t, "State", 3)
 	roundTrip[atomicbreaker.Mode](t, "Mode", 4)
-	roundTrip[atomicbreaker.Outcome](t, "Outcome", 3)
-	roundTrip[atomicbreaker.Reason](t, "Reason", 13)
+	roundTrip[atomicbreaker.Outcome](t, "Outcome", 4)
+	roundTrip[atomicbreaker.Reason](t, "Reason", 14)
 }
 
 func TestSnapshotRoundTripsAsJSON(t *testing.T) {

@@ -11,6 +11,7 @@ const (
 	control    = "atomicbreaker/control.go"
 	do         = "atomicbreaker/do.go"
 	halfOpen   = "atomicbreaker/halfopen.go"
+	verdict    = "atomicbreaker/verdict.go"
 	silence    = "atomicbreaker/silence.go"
 	recovery   = "atomicbreaker/recovery.go"
 	snapshot   = "atomicbreaker/snapshot.go"
@@ -53,7 +54,7 @@ var guarantees = []Mutation{
 	m("G1", "the probe window is raised without silence", silence,
 		"&& now >= silence(start, b.raisedAt, quiet, b.pace)", ""),
 	m("G1", "a failure widens the probe window", recovery,
-		"	if failed {\n		return r.failure(e, others)\n	}", "	if failed {\n		n, does := r.failure(e, others)\n		does.grow++\n		return n, does\n	}"),
+		"	if a.failed {\n		return r.failure(e, window, a)\n	}", "	if a.failed {\n		n, does := r.failure(e, window, a)\n		does.grow++\n		return n, does\n	}"),
 	m("G1", "probes that are given up keep the window's places", word,
 		"return pack(p, w.mode(), 0, window, w.generation()+1)", "return pack(p, w.mode(), w.inFlight(), window, w.generation()+1)"),
 
@@ -73,22 +74,22 @@ var guarantees = []Mutation{
 		"		n := s.Peek(k)\n		w = b.load()\n", "		w = b.load()\n		n := s.Peek(k)\n"),
 	m("G2", "a streak outlives its generation", streak,
 		"		case g == gen:\n", "		case g == gen || int32(g-gen) < 0 && v&streakLength > 0:\n"),
-	m("G2", "an outcome from before a cut cuts again", halfOpen,
+	m("G2", "an outcome from before a cut cuts again", verdict,
 		"	if e.cut&cutMask != t.claim.cut() {", "	if e.cut&cutMask != t.claim.cut() && false {"),
 
 	m("G3", "a ticket can be settled twice", ticket,
-		"t.settled.Swap(1) == 0", "t.settled.Load() == 0"),
+		"	was := t.settled.Swap(ticketSettled)\n	if was == ticketAnswered {", "	was := t.settled.Load()\n	if was == ticketAnswered {"),
 	m("G3", "two settlings of a ticket may both win", ticket,
-		"func (t *Ticket) first() bool { return t.breaker != nil && t.settled.Swap(1) == 0 }",
-		"func (t *Ticket) first() bool {\n	if t.breaker == nil || t.settled.Load() != 0 {\n		return false\n	}\n	t.settled.Store(1)\n	return true\n}"),
+		"	was := t.settled.Swap(ticketSettled)\n	if was == ticketAnswered {",
+		"	was := t.settled.Load()\n	t.settled.Store(ticketSettled)\n	if was == ticketAnswered {"),
 	m("G3", "Cancel settles a settled ticket", ticket,
-		"	if !t.first() {\n		return false\n	}\n	t.breaker.giveBack(t, countCancelled)", "	if t.breaker == nil {\n		return false\n	}\n	t.breaker.giveBack(t, countCancelled)"),
+		"	if !t.first() {\n		return false\n	}\n	t.breaker.unsample(", "	if t.breaker == nil {\n		return false\n	}\n	t.breaker.unsample("),
 	m("G3", "a panic in Do settles nothing", do,
 		"		if !returned {\n			t.settle(Failure, 0)\n		}", "		if !returned {\n			return\n		}"),
 	m("G3", "a call of Do that panics is a success", do,
 		"	if !returned {\n		b.countClosed(gen, ring.Failure, false, 0)", "	if !returned {\n		b.countClosed(gen, ring.Success, false, 0)"),
 	m("G3", "a success settles a settled ticket", ticket,
-		"			if t.settled.Swap(1) != 0 {\n				return false\n			}\n", ""),
+		"			if was := t.settled.Swap(ticketSettled); was != ticketOut {\n				return was == ticketAnswered && t.end(Success, 0)\n			}\n", ""),
 
 	m("G4", "probes are never given up", silence,
 		"w.inFlight() > 0 && passed(b.silentSince(w), now) >= ", "w.inFlight() < 0 && passed(b.silentSince(w), now) >= "),
@@ -121,7 +122,7 @@ var guarantees = []Mutation{
 	m("G6", "a count that wraps is lost", edge,
 		"			s[foldedWord+k].Add(carryBit)\n", ""),
 	m("G6", "probes are not in the totals", halfOpen,
-		"	b.countTotal(k, slow)\n	b.take", "	b.take"),
+		"	if !answered {\n		b.countTotal(k, slow)\n	}\n", ""),
 	m("G6", "a refusal is counted twice where others are looked for", ring,
 		"	if !c.CompareAndSwap(n, n) {", "	if !c.CompareAndSwap(n, n+1) {"),
 	m("G6", "a counter is not counted up", ring,
@@ -169,7 +170,7 @@ var guarantees = []Mutation{
 	m("G7", "the other stripes are not read", read,
 		"	return r.sum(r.all(), gen, Edge.number)", "	return r.sum(r.first[:], gen, Edge.number)"),
 	m("G7", "the ring moves to the next bucket early", rolling,
-		"return uint64(passed(b.madeAt, now) / b.bucket)", "return uint64(passed(b.madeAt, now+b.bucket/2) / b.bucket)"),
+		"return uint64(passed(b.madeAt, now) / b.cfg().bucket)", "return uint64(passed(b.madeAt, now+b.cfg().bucket/2) / b.cfg().bucket)"),
 	m("G7", "a window of calls forgets an outcome", last,
 		"number, left := h.number(), l.n", "number, left := h.number(), max(l.n-1, 1)"),
 	m("G7", "a slow recorder appends to a later word", last,
@@ -226,7 +227,7 @@ var guarantees = []Mutation{
 	m("G10", "the cooldown is counted from the clock's zero", timer,
 		"return later(time.Duration(b.coolFrom.Load()), time.Duration(wait)), ok", "return time.Duration(wait), ok"),
 	m("G10", "bucket numbers are counted from the clock's zero", rolling,
-		"return uint64(passed(b.madeAt, now) / b.bucket)", "return uint64(passed(0, now) / b.bucket)"),
+		"return uint64(passed(b.madeAt, now) / b.cfg().bucket)", "return uint64(passed(0, now) / b.cfg().bucket)"),
 	m("G10", "a cooldown is what is left of the clock", transition,
 		"length = passed(time.Duration(b.trippedAt.Load()), now) / ageShare", "length = now / ageShare"),
 
@@ -251,7 +252,7 @@ var guarantees = []Mutation{
 		"		case w.mode() == ForcedOpen:\n", "		case w.mode() == ForcedOpen && false:\n"),
 
 	m("G12", "an ordinary call reads the clock", breaker,
-		"			return Ticket{breaker: b, claim: claimOf(w)}, nil", "			return Ticket{breaker: b, claim: claimOf(w), start: b.cfg().Clock.Now()}, nil"),
+		"&& !b.timed:\n			return Ticket{breaker: b, claim: claimOf(w)}, nil", "&& !b.timed:\n			return Ticket{breaker: b, claim: claimOf(w), start: b.cfg().Clock.Now()}, nil"),
 	m("G12", "a refusal reads the clock", breaker,
 		"			return Ticket{}, &b.refused[refusedOpen]\n		}\n	}", "			_ = b.cfg().Clock.Now()\n			return Ticket{}, &b.refused[refusedOpen]\n		}\n	}"),
 	m("G12", "a refusal allocates", breaker,
@@ -268,17 +269,17 @@ var guarantees = []Mutation{
 
 	m("recovery", "four net failures cut", recovery, "netFailures = 5", "netFailures = 4"),
 	m("recovery", "a success adds one place", recovery, "growth = 2", "growth = 1"),
-	m("recovery", "an unused window grows", recovery, "	if inUse*used < window {", "	if 8*used < window {"),
-	m("recovery", "a slow answer is as good as a fast one", recovery, "	case slow:\n		credit += creditSlow\n", ""),
-	m("recovery", "a cut leaves the window", recovery, "		window = min(w.window(), e.others) * cutShare / cutWhole", "		window = w.window()"),
+	m("recovery", "an unused window grows", recovery, "	if inUse*used < window ||", "	if 8*used < window ||"),
+	m("recovery", "a slow answer is as good as a fast one", recovery, "	case a.slow:\n		credit += creditSlow\n", ""),
+	m("recovery", "a cut leaves the window", recovery, "			window = window * cutShare / cutWhole", "			window = w.window()"),
 	m("recovery", "a cut goes by the window, not by the probes", recovery,
-		"min(w.window(), e.others) * cutShare", "w.window() * cutShare"),
+		"		window = min(w.window(), e.others)\n", "		window = w.window()\n"),
 	m("recovery", "it closes without having seen a success", silence,
-		"	if alive && b.full.Load() != full {", "	if b.full.Load() != full {"),
+		"	if alive && b.full.Load() != full &&", "	if b.full.Load() != full &&"),
 	m("recovery", "a full window is forgotten while it is full", silence,
 		"	if w.inFlight() < w.window() {\n		b.full.Comp", "	if true {\n		b.full.Comp"),
 	m("recovery", "it closes though callers were refused", silence,
-		"	if alive && b.full.Load() != full {", "	if alive {"),
+		"	if alive && b.full.Load() != full &&", "	if alive &&"),
 	m("recovery", "only a refusal marks the window as full", halfOpen,
 		"next.window() && (e.alive || e.cut != 0) {", "next.window() && false {"),
 	m("recovery", "the first probe holds the closing back", halfOpen,
