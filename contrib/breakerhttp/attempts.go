@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/internal/local"
 )
 
 // attempts is one request's way through the backends.
@@ -66,7 +67,7 @@ func (a *attempts) try(b *Backend, w way) (*http.Response, error) {
 		transport = &b.beyond
 	}
 	resp, err := transport.RoundTrip(out)
-	if !refusedBy(b, err) && a.req.Context().Err() == nil && (a.body == nil || a.body.fault() == nil) {
+	if !refusedBy(b, err) && a.req.Context().Err() == nil && !errors.Is(err, ErrRequest) && !local.Exhausted(err) {
 		now := a.pool.clock.Now()
 		a.pool.measured(b, now, now-start, err != nil || resp != nil && resp.StatusCode >= 500)
 	}
@@ -85,15 +86,14 @@ func (a *attempts) judge(b *Backend, resp *http.Response, err error) verdict {
 			return failed
 		}
 		return final
+	case errors.Is(err, ErrRequest):
+		return final // no backend could do better
 	case refusedBy(b, err) || notDialled(err):
 		return notSent
 	case atomicbreaker.IsRejected(err):
 		return final // by a breaker that Base asks
 	}
 	a.sent++
-	if a.body != nil && a.body.fault() != nil {
-		return final // the request's own body broke
-	}
 	return failed
 }
 

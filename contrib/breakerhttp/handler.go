@@ -1,12 +1,12 @@
 package breakerhttp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 )
@@ -16,15 +16,22 @@ import (
 // reach Next; it is answered with 503 and, unless an operator holds the
 // breaker open, a Retry-After.
 //
-// What a request says about health is decided when Next returns:
+// What a request says about health:
 //
-//   - statuses 500 to 599 but 501 and 505 are Failures, every other one is a
-//     Success. FailureStatuses and Classify change that. A Retry-After that
-//     Next set on a Failure is the least cooldown of an opening that it causes.
-//   - a client that has left by then makes the request Ignored, whatever was
-//     answered.
+//   - statuses 500 to 599 but 501 and 505 are Failures; those that judge the request are Ignored, as
+//     [Transport] lists them; every other one is a Success. FailureStatuses and
+//     Classify change that. A Retry-After that
+//     Next set on a Failure is the least cooldown of an opening that it causes. For a probe the
+//     header is the verdict.
+//   - if the request's deadline has passed before anything was written, it is a
+//     Failure, also where a wrapper, such as [http.TimeoutHandler] around the Handler, answers in Next's stead.
+//   - a client that leaves before there is an answer is judged by how long Next had, see
+//     [atomicbreaker.Config].Patience. One that leaves while it gets a good answer is Local.
+//   - where reading the request's body has failed, as that of a client that has broken off, that is
+//     over the limit of an [http.MaxBytesHandler] around the Handler, or for which Next waited until the end, a Failure is
+//     Local instead. A limit inside of Next is not seen: answer there with 413.
 //   - a panic is a Failure, and passes through. So is [http.ErrAbortHandler],
-//     by which a reverse proxy tells that a backend's answer broke off, unless the client had left.
+//     by which a reverse proxy tells that a backend's answer broke off, unless the client had left or its body failed.
 //   - a protocol upgrade is a Success at the moment of the upgrade: a session
 //     is not a call.
 //
@@ -53,8 +60,8 @@ type Handler struct {
 
 	// Classify decides what an answer says about health if its status is not
 	// in FailureStatuses, in place of the rule above. It gets the status and
-	// the header that Next answered with, and may run concurrently. A panic in
-	// it makes a Failure and passes through. Default: nil, the rule above.
+	// the header that Next answered with, at that moment, and may run concurrently. A panic in
+	// it makes a Failure and passes through, in Next. Default: nil, the rule above.
 	Classify func(status int, header http.Header) atomicbreaker.Outcome
 
 	// Refuse answers a request that was refused, by an error for which
@@ -77,9 +84,9 @@ func (h *Handler) Validate() error {
 
 // ServeHTTP passes the request to Next if the breaker admits it.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var s served
+	s := served{handler: h, ctx: r.Context()}
 	var err error
-	if s.ticket, err = h.breakerOf(r).Acquire(); err != nil {
+	if s.ticket, err = h.breakerOf(r).AcquireContext(s.ctx); err != nil {
 		if h.Refuse != nil {
 			h.Refuse(w, r, err)
 			return
@@ -88,7 +95,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.ResponseWriter = w
-	defer h.settle(&s, r)
+	defer h.settle(&s)
+	if r.Body != nil && r.Body != http.NoBody {
+		// In its place: of a copy of the request the server would not see a form's files.
+		s.start, s.upload = time.Now(), &upload{want: -1}
+		whole := r.Body
+		r.Body = &uploadBody{ReadCloser: whole, upload: s.upload}
+		defer func() { r.Body = whole }()
+	}
 	h.Next.ServeHTTP(s.writer(), r)
 	s.returned = true
 }
@@ -109,35 +123,25 @@ func (h *Handler) breakerOf(r *http.Request) *atomicbreaker.Breaker {
 }
 
 // settle runs when Next has returned, panicked or ended its goroutine.
-func (h *Handler) settle(s *served, r *http.Request) {
+func (h *Handler) settle(s *served) {
 	defer s.ticket.Report(atomicbreaker.Failure) // if the context, the writer or Classify panics
-	left := errors.Is(r.Context().Err(), context.Canceled)
 	if !s.returned {
 		// Recovered and raised again from within the deferred call, a panic
 		// keeps its value and its stack. nil is runtime.Goexit.
 		cause := recover()
-		outcome := atomicbreaker.Failure
-		if left && cause == http.ErrAbortHandler { // as the server compares it
-			outcome = atomicbreaker.Ignored
+		if cause == http.ErrAbortHandler { // as the server compares it
+			s.aborted()
 		}
-		s.ticket.Report(outcome)
+		s.ticket.Report(atomicbreaker.Failure)
 		if cause != nil {
 			panic(cause)
 		}
 		return
 	}
-	if left {
-		s.ticket.Report(atomicbreaker.Ignored)
-		return
-	}
-	header := s.Header()
-	s.ticket.ReportAfter(h.outcomeOf(s.status, header), retryAfter(header))
+	s.settle()
 }
 
 func (h *Handler) outcomeOf(status int, header http.Header) atomicbreaker.Outcome {
-	if status == 0 { // nothing written: the server sends 200
-		status = http.StatusOK
-	}
 	switch {
 	case slices.Contains(h.FailureStatuses, status):
 		return atomicbreaker.Failure
@@ -154,5 +158,5 @@ func WriteRefusal(w http.ResponseWriter, refusal error) {
 	if after := retryAfterSeconds(refusal); after > 0 {
 		w.Header().Set("Retry-After", strconv.FormatInt(after, 10))
 	}
-	http.Error(w, "service unavailable: circuit breaker is open", http.StatusServiceUnavailable)
+	http.Error(w, "service unavailable", http.StatusServiceUnavailable)
 }

@@ -137,6 +137,9 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		// To the caller the exchange is with whom it named; its client
 		// follows redirects from there.
 		resp.Request = req
+		if b, ok := resp.Body.(*judgedBody); ok {
+			resp.Request = b.mark(req)
+		}
 	}
 	return resp, err
 }

@@ -311,7 +311,7 @@ func (c *askedContext) Err() error {
 // log.
 //
 // Field: S174, caddyserver/caddy#3816 (2020-11-25).
-func TestClientThatLeavesIsIgnoredAndLoggedAs499(t *testing.T) {
+func TestClientThatLeavesIsLocalAndAnsweredWith400(t *testing.T) {
 	onBothFronts(t, func(t *testing.T, http2 bool) {
 		arrived := make(chan struct{}, 1)
 		r := newRig(t, http2, breakerhttp.PoolConfig{Breaker: atomicbreaker.Config{ConsecutiveFailures: 1}}, func(w http.ResponseWriter, r *http.Request) {
@@ -331,8 +331,8 @@ func TestClientThatLeavesIsIgnoredAndLoggedAs499(t *testing.T) {
 			if _, err := r.client.Do(req); err == nil {
 				t.Fatal("the client did not leave")
 			}
-			if got := <-status; got != breakerhttp.StatusClientClosedRequest {
-				t.Errorf("status %d, want 499", got)
+			if got := <-status; got != 400 {
+				t.Errorf("status %d, want 400", got)
 			}
 		}
 		if s := r.breaker(0).Snapshot(); s.Ignored != 5 || s.Failed != 0 || s.State != atomicbreaker.StateClosed {

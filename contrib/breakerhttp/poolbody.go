@@ -14,14 +14,6 @@ type heldBody struct {
 	read   bool // something of it is gone
 	closed bool // closed by a try, not yet for good
 	final  bool // Close is for good
-	failed error
-}
-
-// fault returns why the body could not be read, or nil.
-func (b *heldBody) fault() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.failed
 }
 
 func (b *heldBody) Read(p []byte) (int, error) {
@@ -32,16 +24,7 @@ func (b *heldBody) Read(p []byte) (int, error) {
 	if closed {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
-		b.mu.Lock()
-		// What fails because a try has closed it is not the body's fault.
-		if !b.closed {
-			b.failed = err
-		}
-		b.mu.Unlock()
-	}
-	return n, err
+	return b.ReadCloser.Read(p)
 }
 
 func (b *heldBody) Close() error {

@@ -17,7 +17,7 @@ func (t *Transport) refuse(req *http.Request, refusal error) (*http.Response, er
 	if !t.Respond503 {
 		return nil, refusal
 	}
-	text := refusal.Error() + "\n"
+	const text = "service unavailable\n" // it may go on to a client, whom names of hosts do not concern
 	resp := &http.Response{
 		Status:        "503 Service Unavailable",
 		StatusCode:    http.StatusServiceUnavailable,

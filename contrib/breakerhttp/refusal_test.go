@@ -84,7 +84,7 @@ func TestRefusalAsResponse(t *testing.T) {
 			}
 			text, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
-			if got := resp.Header.Get("Retry-After"); resp.StatusCode != 503 || got != c.after || !strings.Contains(string(text), "open") {
+			if got := resp.Header.Get("Retry-After"); resp.StatusCode != 503 || got != c.after || string(text) != "service unavailable\n" {
 				t.Errorf("%s: got %s, Retry-After %q, body %q; want 503, %q", c.name, resp.Status, got, text, c.after)
 			}
 			if err := breakerhttp.Refusal(resp); !errors.Is(err, c.kind) {

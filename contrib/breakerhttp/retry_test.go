@@ -67,7 +67,9 @@ func newPool(t *testing.T, s *site, c breakerhttp.PoolConfig, hosts ...string) *
 func status(p http.RoundTripper, method string, header ...string) int {
 	req := httptest.NewRequest(method, "http://pool/", nil)
 	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
+		if header[i] != "" {
+			req.Header.Set(header[i], header[i+1])
+		}
 	}
 	resp, err := p.RoundTrip(req)
 	if err != nil {

@@ -9,13 +9,16 @@
 package breakerhttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/internal/local"
 )
 
 // Transport is an [http.RoundTripper] that asks a breaker before every
@@ -28,15 +31,27 @@ import (
 //
 // What an exchange says about health is decided when its headers are there:
 //
-//   - an error (dialling, TLS, a reset, any timeout) is a Failure, unless the
-//     request's own context was cancelled: then it is Ignored. The breaker's
+//   - an error (dialling, TLS, a reset, any timeout) is a Failure. The breaker's
 //     Classify may decide otherwise.
-//   - statuses 500 to 599 but 501 and 505 are Failures, every other status is
-//     a Success: the server answered. FailureStatuses and Classify change
-//     that. A Failure by its status is Ignored if the caller had cancelled.
+//   - if the request's own context has ended, it is judged by how long the server was
+//     given, see [atomicbreaker.Config].Patience.
+//   - what this process or the request's maker did is Local: a request that cannot be
+//     sent (bad method, URL or header), a body that cannot be read or is over a limit, such as that of
+//     [http.MaxBytesHandler], a body for which the server was kept waiting until the context
+//     ended, and a lack of descriptors, ports or buffers here. The error of the first
+//     three Is [ErrRequest].
+//   - statuses 500 to 599 but 501 and 505 are Failures. Those that judge the request
+//     are Ignored: 400, 401, 403, 405, 406, 411, 413 to 417, 421, 422, 426, 428 and 431.
+//     Every other status is a Success: the server looked. FailureStatuses and
+//     Classify change that.
 //   - a Retry-After of a response that is a Failure is the least cooldown of
 //     an opening that this response causes.
 //   - a panic in Base is a Failure, and passes through.
+//
+// 429 is a Success, as a server that keeps one client to its quota is well, and
+// refusing all clients for it would be wrong. Where a server says by it that it
+// is overloaded, whoever asks, list it in FailureStatuses; where it means
+// both, tell them apart in Classify, by its headers.
 //
 // A request whose context is done before it starts is not sent and not
 // counted. The request goes to Base as it came, its context included; no
@@ -62,7 +77,7 @@ type Transport struct {
 	BreakerFor func(*http.Request) *atomicbreaker.Breaker
 
 	// FailureStatuses are Failures whatever Classify says, each 200 to 599;
-	// 429 is a usual one. Default: none.
+	// 429 is a usual one, where it tells of overload. Default: none.
 	FailureStatuses []int
 
 	// Classify decides what a response says about health if its status is not
@@ -73,15 +88,24 @@ type Transport struct {
 	// above.
 	Classify func(*http.Response) atomicbreaker.Outcome
 
-	// JudgeBody waits with a Success until the body has ended: an error while
-	// reading then makes it a Failure, or Ignored if the caller had cancelled;
-	// the end of the body, or closing it early, a Success. A probe keeps its
-	// place that long, and slow calls are timed to the end of the body; a body
-	// that is neither read to its end nor closed is a probe without an answer.
-	// It costs one allocation per call. Responses without a body, responses
-	// that are no Success and bodies that can be written to (a protocol
+	// JudgeBody judges the end of a body too, where the header was a Success. A
+	// Failure is: an error while reading, unless the caller's context has ended, which is Local; a Read that waits
+	// longer than StallTimeout; and what the reader says by [Fail]. Closing the body, at its end or
+	// before, is a Success, and so is its end if it is not closed within a second.
+	// A reader that is slow is no fault of the server: an error after a reader was away for longer than it
+	// waited, and for at least a second, is Local.
+	//
+	// For a probe the header is the verdict in any case, so that long answers do not keep a
+	// breaker half-open. Slow calls are timed to the end of the body. It costs some allocations per call.
+	// Responses without a body, responses that are no Success and bodies that can be written to (a protocol
 	// upgrade) are judged at the headers all the same. Default: false.
 	JudgeBody bool
+
+	// StallTimeout is how long a Read of a response's body may wait before the
+	// server has failed, 1 ms to 24 h. It is measured only while a Read waits, and it ends
+	// none: that is the caller's to do. Off: any time. Setting a limit turns JudgeBody on.
+	// Default: 30 s with JudgeBody.
+	StallTimeout time.Duration
 
 	// Respond503 makes a refusal a response in place of an error, for callers
 	// that understand only responses: status 503 with a Retry-After, which
@@ -96,6 +120,9 @@ func (t *Transport) Validate() error {
 		faults = append(faults, errors.New("breakerhttp: Transport.Breaker is nil and so is BreakerFor: set one, see atomicbreaker.New"))
 	}
 	faults = append(faults, statusFaults("Transport", t.FailureStatuses)...)
+	if d := t.StallTimeout; d != 0 && !isOff(d) && (d < time.Millisecond || d > 24*time.Hour) {
+		faults = append(faults, fmt.Errorf("breakerhttp: Transport.StallTimeout is %v, want 1ms to 24h, 0 for the default of 30s, or Off", d))
+	}
 	return errors.Join(faults...)
 }
 
@@ -115,14 +142,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	if t.JudgeBody {
-		body := &judgedBody{ctx: req.Context()}
-		if body.ticket, err = b.Acquire(); err != nil {
+	if t.JudgeBody || t.StallTimeout > 0 {
+		body := &judgedBody{ctx: req.Context(), stall: cmp.Or(t.StallTimeout, 30*time.Second)}
+		if body.ticket, err = b.AcquireContext(req.Context()); err != nil {
 			return t.refuse(req, err)
 		}
 		return t.exchange(req, &body.ticket, body)
 	}
-	ticket, err := b.Acquire()
+	ticket, err := b.AcquireContext(req.Context())
 	if err != nil {
 		return t.refuse(req, err)
 	}
@@ -177,34 +204,78 @@ func (t *Transport) exchange(req *http.Request, ticket *atomicbreaker.Ticket, bo
 			resp.Body.Close()
 		}
 	}()
-	resp, err = t.base().RoundTrip(req)
-	t.judge(req, ticket, body, resp, err)
+	out, upload := watchUpload(req)
+	var start time.Time
+	if upload != nil {
+		start = time.Now()
+	}
+	resp, err = t.base().RoundTrip(out)
+	if resp != nil && resp.Request == out {
+		resp.Request = req
+	}
+	if err != nil {
+		err = judgeError(req, ticket, upload, start, err)
+	} else {
+		t.judge(req, ticket, body, upload, resp)
+	}
 	judged = true
 	return resp, err
 }
 
-func (t *Transport) judge(req *http.Request, ticket *atomicbreaker.Ticket, body *judgedBody, resp *http.Response, err error) {
-	ctx := req.Context()
-	if err != nil {
+// judgeError settles the ticket of an exchange without an answer, and returns the
+// error for the caller.
+func judgeError(req *http.Request, ticket *atomicbreaker.Ticket, up *upload, start time.Time, err error) error {
+	ctx := local.CallerOf(req.Context())
+	switch fault := up.fault(); {
+	case fault != nil:
+		err = &requestError{"its body cannot be read", cause(err, fault)}
+	case atomicbreaker.IsRejected(err):
 		ticket.Done(ctx, err)
-		return
+		return err
+	case ctx.Err() != nil && up.hindered(start), local.Exhausted(err):
+	case ctx.Err() == nil && unsendable(req, err):
+		err = &requestError{"it is malformed", err}
+	default:
+		ticket.Done(ctx, err)
+		return err
 	}
+	ticket.Report(atomicbreaker.Local)
+	return err
+}
+
+// cause is the error of an exchange and the fault of its request's body, of which
+// net/http tells one or both.
+func cause(err, fault error) error {
+	if errors.Is(err, fault) {
+		return err
+	}
+	return errors.Join(fault, err)
+}
+
+// judge settles the ticket by a response.
+func (t *Transport) judge(req *http.Request, ticket *atomicbreaker.Ticket, body *judgedBody, up *upload, resp *http.Response) {
+	ctx := req.Context()
 	outcome := atomicbreaker.Failure // of a Base that returns neither response nor error
 	if resp != nil {
 		outcome = t.outcomeOf(resp)
 	}
 	switch {
 	case outcome == atomicbreaker.Success && body != nil && worthJudging(req, resp):
-		body.ReadCloser = resp.Body
-		resp.Body = body
-	case outcome == atomicbreaker.Failure && errors.Is(ctx.Err(), context.Canceled):
-		ticket.Report(atomicbreaker.Ignored)
+		ticket.Answered()
+		body.put(req, resp)
+	case outcome == atomicbreaker.Failure && up.fault() != nil:
+		ticket.Report(atomicbreaker.Local) // the server answered what it got
+	case outcome == atomicbreaker.Failure && ctx.Err() != nil:
+		ticket.Done(ctx, errFailed)
 	case outcome == atomicbreaker.Failure && resp != nil:
 		ticket.ReportAfter(outcome, retryAfter(resp.Header))
 	default:
 		ticket.Report(outcome)
 	}
 }
+
+// errFailed stands for a status that is a Failure.
+var errFailed = errors.New("breakerhttp: the status is a failure")
 
 // outcomeOf classifies a response by its header.
 func (t *Transport) outcomeOf(resp *http.Response) atomicbreaker.Outcome {
@@ -223,10 +294,14 @@ func (t *Transport) outcomeOf(resp *http.Response) atomicbreaker.Outcome {
 
 // outcomeOfStatus is the rule where the user gave none.
 func outcomeOfStatus(code int) atomicbreaker.Outcome {
-	switch {
-	case code == http.StatusNotImplemented || code == http.StatusHTTPVersionNotSupported:
+	switch code {
+	case 400, 401, 403, 405, 406, 411, 413, 414, 415, 416, 417, 421, 422, 426, 428, 431:
+		// It is about the request, and would be the same from a server that can do nothing else.
+		return atomicbreaker.Ignored
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return atomicbreaker.Success // an answer about the request, not about the server's health
-	case code >= 500 && code <= 599:
+	}
+	if code >= 500 && code <= 599 {
 		return atomicbreaker.Failure
 	}
 	return atomicbreaker.Success

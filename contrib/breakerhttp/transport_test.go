@@ -13,18 +13,22 @@ import (
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 )
 
-func TestServerErrorsFailAndOtherStatusesSucceed(t *testing.T) {
+func TestEachStatusHasItsOutcome(t *testing.T) {
 	failing := map[int]bool{500: true, 502: true, 503: true, 504: true, 508: true, 599: true}
-	for _, status := range []int{200, 201, 204, 304, 400, 401, 403, 404, 409, 429, 499, 500, 501, 502, 503, 504, 505, 508, 599} {
+	ofTheRequest := map[int]bool{400: true, 401: true, 403: true, 405: true, 406: true, 411: true, 413: true, 414: true, 415: true, 416: true, 417: true, 421: true, 422: true, 426: true, 428: true, 431: true}
+	for _, status := range []int{200, 201, 204, 304, 400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 414, 415, 416, 417, 421, 422, 423, 426, 428, 429, 431, 499, 500, 501, 502, 503, 504, 505, 508, 599} {
 		onBoth(t, answer(status), func(t *testing.T, h *harness) {
 			for range 3 {
 				if got, err := h.get(t); got != status || err != nil {
 					t.Fatalf("caller got %d, %v; want %d unchanged", got, err, status)
 				}
 			}
-			if failing[status] {
+			switch {
+			case failing[status]:
 				h.wantBooks(t, books{failed: 3})
-			} else {
+			case ofTheRequest[status]:
+				h.wantBooks(t, books{ignored: 3})
+			default:
 				h.wantBooks(t, books{succeeded: 3})
 			}
 		})

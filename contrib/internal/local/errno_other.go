@@ -1,0 +1,7 @@
+//go:build !unix && !windows
+
+package local
+
+import "syscall"
+
+var exhausted = []error{syscall.EMFILE}
