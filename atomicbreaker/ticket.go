@@ -237,7 +237,7 @@ func (t *Ticket) settleTimed(kind ring.Kind, after time.Duration) {
 	}
 	b.countClosed(t.claim.generation(), kind, slow, after)
 	switch {
-	case !sampled:
+	case !sampled || t.claim.has(claimAnswered): // which has told its latency already
 	case kind == ring.Failure:
 		b.kickAt(now) // who calls seldom must not wait for a tick
 	default:
