@@ -232,10 +232,10 @@ func TestGuaranteesAreKept(t *testing.T) {
 	code, mutant := regexp.MustCompile("`([^`]+)`"), regexp.MustCompile(`\*([^*]+)\*`)
 
 	var want, got []string
-	for n := range 13 {
+	for n := range 17 {
 		want = append(want, fmt.Sprint("G", n+1))
 	}
-	for n := range 10 {
+	for n := range 11 {
 		want = append(want, fmt.Sprint("I", n+1))
 		if n+1 == 5 {
 			want = append(want, "I5a")

@@ -39,6 +39,7 @@ var List = slices.Concat(
 	streaks,
 	leases,
 	settle,
+	watching,
 	timeAndWord,
 	lastOnes,
 )
