@@ -44,7 +44,7 @@ func (b *Breaker) acquireProbe(w word, ctx context.Context) (Ticket, error) {
 	}
 	for looked := false; w.phase() == phaseHalfOpen; {
 		next, ok := w.admit()
-		if !ok {
+		if !ok || w.inFlight() >= w.places(ctx) {
 			return b.refuseProbe(w)
 		}
 		now := b.cfg().Clock.Now()

@@ -52,6 +52,11 @@ var watching = []Mutation{
 	m("recovery", "the window forgets the load before the trip", recovery,
 		"	if window >= need {", "	if true {"),
 
+	m("G14", "a class sees the whole window", halfOpen,
+		"		if !ok || w.inFlight() >= w.places(ctx) {", "		if !ok {"),
+	m("G4", "calls that can be shed never probe", "atomicbreaker/class.go",
+		"			return max(w.window()*classPlaces[c]/4, 1)", "			return w.window() * classPlaces[c] / 4"),
+
 	m("G9", "calls that fail at one instant trip", watch,
 		"w.net >= netLimit && w.netBefore >= patientFrom", "w.net >= netLimit"),
 	m("G9", "a good past hides an outage", watch,
