@@ -1,9 +1,3 @@
-// Package breakeradvice gives a breaker's settings a second look: it finds what
-// is allowed and was probably not meant.
-//
-//	for _, f := range breakeradvice.Find(config, breakeradvice.Usage{Rate: 20, Timeout: time.Second}) {
-//		log.Print(f)
-//	}
 package breakeradvice
 
 import (

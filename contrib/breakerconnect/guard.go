@@ -1,11 +1,3 @@
-// Package breakerconnect puts circuit breakers into Connect: one interceptor for clients
-// and handlers, unary and streams, in each of the three protocols.
-//
-//	guard := &breakerconnect.Guard{Breaker: atomicbreaker.MustNew(atomicbreaker.Config{Name: "billing"})}
-//	client := billingv1connect.NewBillingClient(http.DefaultClient, url, connect.WithInterceptors(guard))
-//
-// It goes by the same rules as package breakergrpc. An RPC is one outcome: retries that an
-// http.RoundTripper makes below it are not seen.
 package breakerconnect
 
 import (

@@ -1,18 +1,3 @@
-// Package breakergrpc puts circuit breakers into gRPC: interceptors for
-// clients and servers, with a breaker per connection, service or method, and a load
-// balancing policy with a breaker per backend.
-//
-//	guard := &breakergrpc.Guard{Breaker: atomicbreaker.MustNew(atomicbreaker.Config{Name: "billing"})}
-//	conn, err := grpc.NewClient(target, creds, grpc.WithUnaryInterceptor(guard.UnaryClient), grpc.WithStreamInterceptor(guard.StreamClient))
-//
-// The two see different things. An interceptor sees operations: one outcome
-// per RPC, however often gRPC's own retry policy tried it. The policy sees
-// tries, and for which backend. Use the policy where there are several
-// backends, the interceptors to guard against the service as a whole.
-//
-// gRPC itself ejects backends by outlier detection; it comes with the xds
-// package and its configuration. It does not hold back the load of a
-// recovering backend.
 package breakergrpc
 
 import (
