@@ -48,6 +48,9 @@ func span(d time.Duration) string {
 
 // value writes a default as the table of tuning.md does.
 func value(name string, v reflect.Value) string {
+	if said := map[string]string{"Deadline": "unset", "Patience": "learned"}[name]; said != "" && v.IsZero() {
+		return said // what the breaker learns takes its place
+	}
 	switch d := v.Interface().(type) {
 	case time.Duration:
 		if d == atomicbreaker.Off {
