@@ -44,20 +44,10 @@ func read(t *testing.T, file string) string {
 
 var (
 	codeBlock  = regexp.MustCompile("(?ms)^```.*?^```$")
-	codeSpan   = regexp.MustCompile("`[^`\n]*`")
-	indented   = regexp.MustCompile(`(?m)^(    |\t).*$`)
 	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading    = regexp.MustCompile(`(?m)^#{1,6} +(.+)$`)
 	notInSlugs = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
-
-// prose is a document without its code.
-func prose(text string) string {
-	for _, code := range []*regexp.Regexp{codeBlock, indented, codeSpan} {
-		text = code.ReplaceAllString(text, "")
-	}
-	return text
-}
 
 // anchors returns the fragments by which the headings of a document can be reached on GitHub.
 func anchors(text string) map[string]bool {
@@ -124,5 +114,19 @@ func TestIndexHasEveryPage(t *testing.T) {
 		if page != "README.md" {
 			require.Contains(t, index, "]("+page+")")
 		}
+	}
+}
+
+// TestPictureIsWhatTheREADMESays: the figures of the README's outage are those in its picture.
+func TestPictureIsWhatTheREADMESays(t *testing.T) {
+	picture := read(t, "pictures/surge.svg")
+	rows := regexp.MustCompile(`(?m)^\| [^|]+ \| (\d+ s|not in the run) \| ([\d,]+) \|$`).FindAllStringSubmatch(read(t, root+"/README.md"), -1)
+	require.Len(t, rows, 4)
+	for _, row := range rows {
+		said := "Back to normal after " + row[1]
+		if row[1] == "not in the run" {
+			said = "Not back to normal in the run"
+		}
+		require.Contains(t, picture, said+"; "+row[2]+" calls failed")
 	}
 }
