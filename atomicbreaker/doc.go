@@ -40,7 +40,7 @@
 // # What counts as a failure
 //
 // An error is a [Failure] and nil is a [Success]. A call whose context was
-// cancelled is [Ignored], and so is the refusal of another breaker.
+// cancelled before the dependency had enough time is [Local], and the refusal of another breaker is [Ignored].
 // [Config].Classify changes what errors mean: for example, "not found" is a Success,
 // because the server has answered.
 //
@@ -49,7 +49,7 @@
 // With [Config].Mode set to [Shadow] a breaker decides and tells, and refuses
 // nobody. [Breaker.Trip], [Breaker.Reset] and [Breaker.SetMode] are for
 // operators. [Breaker.Snapshot] has everything that a metric or a page shows;
-// [Config].OnTransition tells of each change of state. In tests set
+// [Config].OnTransition is called with each change of state. In tests set
 // [Config].Clock to a clock.Manual, or make the breaker inside a testing/synctest
 // bubble: then no test waits.
 //

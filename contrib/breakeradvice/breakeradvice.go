@@ -30,7 +30,7 @@ func (f Finding) String() string { return f.Name + ": " + f.Text }
 
 // Find returns what is worth a second look in a Config that [atomicbreaker.New]
 // accepts, given what is known of its use: most findings need some of that. It
-// changes nothing, and neither does New: whoever means it may leave it. The
+// changes nothing, and neither does New: a setting that is meant may stay. The
 // order is fixed. For a Config that New does not accept it returns nil; see
 // [atomicbreaker.Config.Validate].
 func Find(c atomicbreaker.Config, u Usage) []Finding {

@@ -20,8 +20,8 @@ import (
 //
 // The end of an RPC is judged by its status code, see [OutcomeOf]; a stream's
 // by that of its end, not of its messages. An RPC whose context was cancelled
-// by the caller, or on a server by the client, is Ignored unless it succeeded, and so is another
-// breaker's refusal. A panic is a Failure and passes through. The breaker's own Classify is not
+// by the caller, or on a server by the client, is Ignored unless it succeeded. Another breaker's refusal is
+// Ignored too. A panic is a Failure and passes through. The breaker's own Classify is not
 // asked. A RetryInfo in a failed RPC's status is the least cooldown of an
 // opening that it causes.
 //
@@ -72,8 +72,8 @@ func HealthMethod(fullMethod string) bool {
 }
 
 // OutcomeOf is what a status code says about a server's health. Unavailable,
-// DeadlineExceeded, Internal, Unknown and DataLoss are Failures. Canceled is
-// Ignored, and so is ResourceExhausted: it tells of a quota or of a message's size; a
+// DeadlineExceeded, Internal, Unknown and DataLoss are Failures. Canceled and
+// ResourceExhausted are Ignored: the latter reports a quota or a message's size; a
 // Classify may take it for overload where the servers mean that. Every other
 // code is an answer, and a Success.
 func OutcomeOf(code codes.Code) atomicbreaker.Outcome {

@@ -72,7 +72,7 @@ type Transport struct {
 	// that is neither read to its end nor closed is a probe without an answer.
 	// It costs one allocation per call. Responses without a body, responses
 	// that are no Success and bodies that can be written to (a protocol
-	// upgrade) are judged at the headers all the same. Default: false.
+	// upgrade) are always judged at the headers. Default: false.
 	JudgeBody bool
 
 	// Respond503 makes a refusal a response in place of an error, for callers

@@ -16,7 +16,7 @@ import (
 )
 
 // FleetOptions say how a [Fleet] works. Only Store must be set. All members
-// of a fleet should have the same; those that differ are told of in
+// of a fleet should have the same; those that differ are reported in
 // [Fleet.Status] and in the log.
 type FleetOptions struct {
 	Store Store
@@ -43,16 +43,16 @@ type FleetOptions struct {
 	OpenWithOthers bool
 
 	// Identity says what this fleet is, such as the address of the
-	// dependencies: members that have different ones are told of, because two
+	// dependencies: members that have different ones are reported, because two
 	// fleets may have the same names by mistake. Default: empty, not compared.
 	Identity string
 
 	// Commands lets this Fleet give commands, and take those of others; see
-	// [Fleet.Command]. Whoever may write to the Store may then trip, reset and
+	// [Fleet.Command]. Everyone who may write to the Store may then trip, reset and
 	// force the breakers of this process. Default: false.
 	Commands bool
 
-	// OnCommand is told of each command before it is carried out, for an audit.
+	// OnCommand is called with each command before it is carried out, for an audit.
 	// The Logger is told too. It must not block. Default: nil.
 	OnCommand func(Command)
 

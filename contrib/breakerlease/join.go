@@ -17,7 +17,7 @@ type Options struct {
 
 	// Patience is for how long a breaker lets one lease of another keep it from
 	// probing, counted from the end of its cooldown; then it probes alone. A lease that moves on, as its
-	// token shows, begins the time anew. 1 ms to 24 h. Default: the breaker's Cooldown.Max.
+	// token shows, begins the time again. 1 ms to 24 h. Default: the breaker's Cooldown.Max.
 	Patience time.Duration
 
 	timeout func() time.Duration // in the place of Timeout, where that was left out

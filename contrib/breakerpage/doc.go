@@ -33,7 +33,7 @@
 //
 // # Access
 //
-// Whoever can reach the page can read the names and figures of all breakers. Put it
+// Everyone who can reach the page can read the names and figures of all breakers. Put it
 // behind the access control of an internal address. It cannot command a breaker
 // unless [Options].Authorize is set. It loads nothing from other servers.
 //

@@ -63,11 +63,11 @@ type Breaker struct {
 	changes []atomicbreaker.Transition
 }
 
-// New makes a breaker. It is c's but for what c leaves open: a clock that is nil is a
+// New makes a breaker. It has the settings of c, except for what c leaves open: a clock that is nil is a
 // [clock.Manual], and a Cooldown.Jitter of 0 is Off. A c that is not valid, and one
 // that cannot get to s, end the test.
 //
-// c.OnTransition and c.OnProbe are told of what New does, too. c.ReadyToTrip is
+// c.OnTransition and c.OnProbe are called for what New does, too. c.ReadyToTrip is
 // asked more often for NearlyOpen: the failures are counted on a copy first.
 func New(t TB, s Start, c atomicbreaker.Config) *Breaker {
 	t.Helper()
