@@ -19,7 +19,7 @@ const (
 // Do is the breaker's Do, and notes on the span in ctx what the breaker did to
 // the call: an event circuitbreaker.refused if it was refused, and an event
 // circuitbreaker.state_changed if the breaker is in another state after it
-// than before, by this call's outcome or by another's. Both carry the
+// than before, be it by this call's outcome or by another's. Both carry the
 // breaker's name and state.
 //
 // Without a recording span it costs a few nanoseconds more than the breaker's
