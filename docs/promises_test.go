@@ -19,7 +19,7 @@ func TestPromisesAreTheGuarantees(t *testing.T) {
 	for _, m := range row.FindAllStringSubmatch(read(t, path.Join(root, "ARCHITECTURE.md")), -1) {
 		kept[m[1]] = guarantee{strings.Join(testName.FindAllString(m[2], -1), " "), m[4]}
 	}
-	require.Len(t, kept, 13)
+	require.GreaterOrEqual(t, len(kept), 13)
 
 	named := regexp.MustCompile(`\[(Test\w+)\]\(([^)]+)\)`)
 	promised := make(map[string]guarantee)
