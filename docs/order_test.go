@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -283,7 +284,7 @@ func (t tables) check() {
 		require.True(t, found, name)
 		old, after, found := strings.Cut(rest, end)
 		require.True(t, found, name)
-		if !*update {
+		if !*update && runtime.GOARCH == "amd64" { // elsewhere products and sums may be fused
 			require.Equal(t, table, old, "go test ./docs -run Order -update")
 		}
 		page = before + begin + table + end + after
