@@ -1,11 +1,3 @@
-// Package breakerconnect puts circuit breakers into Connect: one interceptor for clients
-// and handlers, unary and streams, in each of the three protocols.
-//
-//	guard := &breakerconnect.Guard{Breaker: atomicbreaker.MustNew(atomicbreaker.Config{Name: "billing"})}
-//	client := billingv1connect.NewBillingClient(http.DefaultClient, url, connect.WithInterceptors(guard))
-//
-// It goes by the same rules as package breakergrpc. An RPC is one outcome: retries that an
-// http.RoundTripper makes below it are not seen.
 package breakerconnect
 
 import (
@@ -26,7 +18,7 @@ import (
 //
 // The end of an RPC is judged by its code, see [OutcomeOf]; a stream's by that of its end,
 // not of its messages. An RPC whose context was cancelled by the caller, or in a handler by the
-// client, is Ignored unless it succeeded, and so is another breaker's refusal. A panic is a
+// client, is Ignored unless it succeeded. Another breaker's refusal is Ignored too. A panic is a
 // Failure and passes through. The breaker's own Classify is not asked. A RetryInfo in a failed
 // RPC's details is the least cooldown of an opening that it causes.
 //
@@ -62,8 +54,8 @@ func HealthOrReflection(procedure string) bool {
 }
 
 // OutcomeOf is what a code says about a server's health. Unavailable, DeadlineExceeded,
-// Internal, Unknown and DataLoss are Failures. Canceled is Ignored, and so is
-// ResourceExhausted: it tells of a quota or of a message's size; a Classify may take it for
+// Internal, Unknown and DataLoss are Failures. Canceled and ResourceExhausted are Ignored: the
+// latter reports a quota or a message's size; a Classify may take it for
 // overload where the servers mean that. Every other code is an answer, and a Success.
 func OutcomeOf(code connect.Code) atomicbreaker.Outcome {
 	switch code {

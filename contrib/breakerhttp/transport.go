@@ -1,11 +1,3 @@
-// Package breakerhttp puts circuit breakers around HTTP calls. It needs the
-// standard library only.
-//
-//	b := atomicbreaker.MustNew(atomicbreaker.Config{Name: "billing"})
-//	client := &http.Client{Transport: &breakerhttp.Transport{Breaker: b}}
-//
-// It is not for limiting how many calls are in flight. Of its parts only
-// [Pool] repeats requests, on another backend.
 package breakerhttp
 
 import (
@@ -80,7 +72,7 @@ type Transport struct {
 	// that is neither read to its end nor closed is a probe without an answer.
 	// It costs one allocation per call. Responses without a body, responses
 	// that are no Success and bodies that can be written to (a protocol
-	// upgrade) are judged at the headers all the same. Default: false.
+	// upgrade) are always judged at the headers. Default: false.
 	JudgeBody bool
 
 	// Respond503 makes a refusal a response in place of an error, for callers

@@ -1,17 +1,3 @@
-// Package breakerotel shows circuit breakers to OpenTelemetry.
-//
-//	var watch breakerwatch.Watch
-//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
-//	err := watch.Add(b)
-//	shown, err := breakerotel.Register(otel.GetMeterProvider(), &watch)
-//	defer shown.Unregister()
-//
-// Breakers are read when metrics are collected, by one callback for all of
-// them; calls pay nothing for it. For events on spans see [Do].
-//
-// Names follow the attributes that open-telemetry/semantic-conventions#2355
-// proposes, circuitbreaker.name and circuitbreaker.state. There is no
-// convention yet; they may change when there is.
 package breakerotel
 
 import (

@@ -1,20 +1,3 @@
-// Package breakerpage shows circuit breakers on a live web page: which of them
-// refuse work, which are being tested and with what result, and what happened
-// in the last minutes.
-//
-//	var watch breakerwatch.Watch
-//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
-//	err := watch.Add(b)
-//	page, err := breakerpage.New(&watch, nil)
-//	http.Handle("/debug/breakers/", page)
-//
-// The page needs nothing from the network but its own handler. Like
-// net/http/pprof it is for operators: whoever can reach it can read the names
-// and figures of all breakers, so put it behind the access control of an
-// internal address. It is read-only unless [Options].Authorize is set.
-//
-// The same as JSON is at ?format=json, and as text, for a terminal, at
-// ?format=text.
 package breakerpage
 
 import (

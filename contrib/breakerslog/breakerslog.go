@@ -1,15 +1,3 @@
-// Package breakerslog writes a breaker's changes of state to a log/slog
-// Logger.
-//
-//	atomicbreaker.Config{OnTransition: breakerslog.Listener(slog.Default(), nil)}
-//
-// An outage is two records: one at level Warn when the breaker opens, with what
-// made it open, and one at level Info when it closes, with how long that took
-// and how often it probed in vain. What happens between is at level Debug. A
-// breaker that flaps does not flood the log. To join it with other listeners
-// use atomicbreaker.Transitions; one Listener may serve many breakers.
-//
-// A [Snapshot] writes what a breaker is like at the moment.
 package breakerslog
 
 import (

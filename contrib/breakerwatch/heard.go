@@ -153,7 +153,7 @@ func (w *Watch) judge(p atomicbreaker.Probe) {
 }
 
 // Probes returns what is known of the breaker's probes. It reports false if
-// none has been told of.
+// it has got none.
 func (r *Reading) Probes() (Probes, bool) {
 	if r.record == nil {
 		return Probes{}, false
@@ -172,7 +172,7 @@ func (r *Reading) Probes() (Probes, bool) {
 	return p, true
 }
 
-// Event is a change of state and when the Watch was told of it.
+// Event is a change of state and when the Watch got it.
 type Event struct {
 	Number uint64 // counts from 1
 	Time   time.Time

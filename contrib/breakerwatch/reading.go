@@ -29,7 +29,7 @@ func (w *Watch) Stats() Stats {
 // A breaker does not note when it was last asked, since its calls read no
 // clock. LastOutcome and LastRefusal are therefore told from the totals: they
 // are the instant of the reading that first saw the total as it is. What they
-// tell of happened before, and after the reading before that one.
+// count happened before, and after the reading before that one.
 type Reading struct {
 	atomicbreaker.Snapshot
 

@@ -1,16 +1,3 @@
-// Package breakerwatch reads many breakers for the packages that show them:
-// breakerprom, breakerotel, breakerexpvar and breakerpage. It adds what a
-// snapshot cannot tell, because it happens between two of them: how often a
-// breaker went from which state to which and why, how its probes ended and how
-// long they took, and when it was last asked.
-//
-//	var watch breakerwatch.Watch
-//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
-//	err := watch.Add(b)
-//	http.Handle("/debug/breakers/", breakerpage.New(&watch))
-//
-// Reading is pure: it changes nothing that a call goes by. Breakers are told
-// apart by name.
 package breakerwatch
 
 import (

@@ -1,0 +1,44 @@
+// Package breakerpage shows circuit breakers on a live web page: which of them
+// refuse work, which are being tested and with what result, and what happened in
+// the last minutes.
+//
+// Use it when people should see the breakers of one process in a browser or a
+// terminal, like net/http/pprof. A first program:
+//
+//	package main
+//
+//	import (
+//		"log"
+//		"net/http"
+//
+//		"github.com/atomicbreaker/breaker/atomicbreaker"
+//		"github.com/atomicbreaker/breaker/contrib/breakerpage"
+//		"github.com/atomicbreaker/breaker/contrib/breakerwatch"
+//	)
+//
+//	func main() {
+//		var watch breakerwatch.Watch
+//		b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
+//		if err := watch.Add(b); err != nil {
+//			log.Fatal(err)
+//		}
+//		page, err := breakerpage.New(&watch, nil)
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		defer page.Close()
+//		http.Handle("/debug/breakers/", page)
+//		log.Fatal(http.ListenAndServe("localhost:8080", nil)) // see http://localhost:8080/debug/breakers/
+//	}
+//
+// # Access
+//
+// Everyone who can reach the page can read the names and figures of all breakers. Put it
+// behind the access control of an internal address. It cannot command a breaker
+// unless [Options].Authorize is set. It loads nothing from other servers.
+//
+// # Choices
+//
+// ?format=json has everything as JSON, and ?format=text is a table for a terminal.
+// For many processes use package breakerprom or breakerotel.
+package breakerpage
