@@ -36,9 +36,10 @@ func (w *Watch) count(t atomicbreaker.Transition) {
 	for {
 		old := r.transitions.Load()
 		if next := counted(old, t); r.transitions.CompareAndSwap(old, &next) {
-			return
+			break
 		}
 	}
+	r.story.changed(t, time.Now(), r, &w.past)
 }
 
 // counted returns a copy of the counts with one more of t's kind.
@@ -150,6 +151,7 @@ func (w *Watch) judge(p atomicbreaker.Probe) {
 	}
 	c.buckets[i].Add(1)
 	c.sum.Add(int64(p.Latency))
+	r.story.probed(p.Outcome == atomicbreaker.Success && !p.Slow)
 }
 
 // Probes returns what is known of the breaker's probes. It reports false if

@@ -29,8 +29,9 @@ import (
 // be copied.
 //
 // What it keeps is bounded: a record per breaker that the last two readings
-// have met, at most 4096 for breakers that no reading has met yet, and the
-// latest 1024 changes of state.
+// have met, at most 4096 for breakers that no reading has met yet, the latest
+// 1024 changes of state, and the latest 256 outages that are over. An outage that
+// lasts is in its breaker's record.
 type Watch struct {
 	mu      sync.Mutex // of what was added
 	singles []*atomicbreaker.Breaker
@@ -42,6 +43,7 @@ type Watch struct {
 	unrecorded atomic.Uint64
 	pass       atomic.Uint64 // readings begun
 	events     eventLog
+	past       outageLog
 	listeners  atomic.Pointer[[]*listener] // replaced under mu
 
 	reading sync.Mutex // one reading at a time; guards what follows and the records' reader
