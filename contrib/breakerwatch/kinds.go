@@ -266,3 +266,14 @@ func bounded(text string) string {
 	}
 	return quoted[:cut] + more
 }
+
+// LastError returns the latest error of the breaker of that name. It reports
+// false if none has been told of. It takes no lock.
+func (w *Watch) LastError(name string) (LastError, bool) {
+	v, ok := w.records.Load(name)
+	if !ok {
+		return LastError{}, false
+	}
+	e := v.(*record).lastError()
+	return e, !e.Time.IsZero()
+}
