@@ -77,7 +77,7 @@ func Register(provider metric.MeterProvider, watch *breakerwatch.Watch) (*Regist
 		return nil, err
 	}
 	stop := watch.Listen(nil, func(p atomicbreaker.Probe) {
-		if p.Outcome != atomicbreaker.Ignored { // such a one was not judged
+		if p.Outcome != atomicbreaker.Ignored && p.Outcome != atomicbreaker.Local { // such a one was not judged
 			latency.Record(context.Background(), p.Latency.Seconds(), metric.WithAttributes(nameKey.String(p.Name), outcomeKey.String(verdict(p))))
 		}
 	})

@@ -80,6 +80,8 @@ type shown struct {
 	waiting     int64                // since when it waits for its lease, 0: it does not
 	alone       bool                 // it goes without its lease
 	members     int                  // of its lease, 0: unknown
+	usual       int64                // latency of successes in microseconds, 0: unknown
+	high        int64                // what 95 of 100 of them do not exceed
 	errorKind   int64                // of the last error, from 1; 0: none is known
 }
 
@@ -180,6 +182,7 @@ func (w *row) take(b *board, r *breakerwatch.Reading, now time.Time) {
 		lastOutcome: millis(r.LastOutcome), lastRefusal: millis(r.LastRefusal),
 		lately: r.OpenedLately, alone: r.Lease.Alone, members: r.Lease.Members,
 		waiting: w.waits.of(r, now),
+		usual:   r.Latency.Usual.Microseconds(), high: r.Latency.High.Microseconds(),
 	}
 	if o := r.Outage; o != nil {
 		w.shown.outage, w.shown.rule, w.shown.reopened = millis(o.Began), o.Reason, o.Reopened

@@ -285,7 +285,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 var words = map[string][]string{
 	"states":  texts(atomicbreaker.StateHalfOpen),
 	"modes":   texts(atomicbreaker.Shadow),
-	"reasons": texts(atomicbreaker.ReasonEndCooldownCalled),
+	"reasons": texts(atomicbreaker.ReasonNearDeadline),
 	"kinds":   kinds(),
 }
 

@@ -115,6 +115,8 @@ const (
 	atWaiting
 	atAlone
 	atMembers
+	atUsual
+	atHigh
 	atErrorKind
 	allColumns
 )
@@ -594,6 +596,20 @@ func TestAViewerThatIsSlowMissesReadings(t *testing.T) {
 	m = r.decoded([]byte(strings.TrimPrefix(string(<-v.out), "data: ")))
 	require.False(t, m.Whole)
 }
+
+// TestEveryTextIsSent: the script gets states, modes, reasons and kinds as numbers.
+func TestEveryTextIsSent(t *testing.T) {
+	for what, unknown := range map[string]error{
+		"states":  second(atomicbreaker.State(len(words["states"])).MarshalText()),
+		"modes":   second(atomicbreaker.Mode(len(words["modes"])).MarshalText()),
+		"reasons": second(atomicbreaker.Reason(len(words["reasons"])).MarshalText()),
+		"kinds":   second(breakerwatch.Kind(len(words["kinds"])).MarshalText()),
+	} {
+		require.Error(t, unknown, "there are more %s than the page knows", what)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
 
 func TestMisuseIsAnError(t *testing.T) {
 	var w breakerwatch.Watch

@@ -98,7 +98,7 @@ type Probes struct {
 	Succeeded uint64 `json:"succeeded"` // in time
 	Slow      uint64 `json:"slow"`      // succeeded but took Config.SlowCallDuration or longer: judged a failure
 	Failed    uint64 `json:"failed"`
-	Ignored   uint64 `json:"ignored"`
+	Ignored   uint64 `json:"ignored"` // local ones included
 
 	// Latencies of those that were judged, the ignored left out: how many lie
 	// at or below a bound and above the one before.
@@ -135,7 +135,7 @@ func (w *Watch) judge(p atomicbreaker.Probe) {
 		c = r.probes.Load()
 	}
 	switch {
-	case p.Outcome == atomicbreaker.Ignored:
+	case p.Outcome == atomicbreaker.Ignored, p.Outcome == atomicbreaker.Local:
 		c.outcomes[3].Add(1)
 		return
 	case p.Outcome == atomicbreaker.Failure:

@@ -214,7 +214,7 @@ func (r *record) replace(by weak.Pointer[atomicbreaker.Breaker]) {
 
 // totals are the fields of a Snapshot that only rise.
 type totals struct {
-	succeeded, failed, ignored, cancelled, late, slow, abandoned uint64
+	succeeded, failed, ignored, cancelled, late, local, slow, abandoned uint64
 	refusedOpen, refusedHalfOpen, refusedForced, wouldRefuse     uint64
 	opened, panics                                               uint64
 	timeOpen                                                     time.Duration
@@ -222,7 +222,7 @@ type totals struct {
 
 func totalsOf(s atomicbreaker.Snapshot) totals {
 	return totals{
-		s.Succeeded, s.Failed, s.Ignored, s.Cancelled, s.Late, s.Slow, s.Abandoned,
+		s.Succeeded, s.Failed, s.Ignored, s.Cancelled, s.Late, s.Local, s.Slow, s.Abandoned,
 		s.RefusedOpen, s.RefusedHalfOpen, s.RefusedForced, s.WouldRefuse, s.Opened, s.ListenerPanics, s.TimeOpen,
 	}
 }
@@ -234,6 +234,7 @@ func (t *totals) onTop(s atomicbreaker.Snapshot) atomicbreaker.Snapshot {
 	s.Ignored += t.ignored
 	s.Cancelled += t.cancelled
 	s.Late += t.late
+	s.Local += t.local
 	s.Slow += t.slow
 	s.Abandoned += t.abandoned
 	s.RefusedOpen += t.refusedOpen

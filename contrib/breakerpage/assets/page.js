@@ -19,7 +19,7 @@
   // ---- what the server has told ----
 
   const fields = ["state", "mode", "reason", "since", "calls", "failures", "slow", "succeeded", "failed", "refused",
-    "opened", "openBefore", "until", "inFlight", "window", "unprobed", "probesOK", "probesBad", "lastOutcome", "lastRefusal", "would", "outage", "rule", "reopened", "lately", "waiting", "alone", "members", "errorKind"];
+    "opened", "openBefore", "until", "inFlight", "window", "unprobed", "probesOK", "probesBad", "lastOutcome", "lastRefusal", "would", "outage", "rule", "reopened", "lately", "waiting", "alone", "members", "usual", "high", "errorKind"];
   let rows = new Map(), byName = new Map(), events = [], outages = [], audit = [], heldRows = [];
   let tick = 0, now = 0, arrived = 0, points = 180, interval = 1000, times = [], next = 1000;
 
@@ -585,6 +585,10 @@
     if (!b.errors) return "not told of: see Watch.Errors";
     return Object.entries(b.errors.kinds).sort((x, y) => y[1] - x[1]).map(([kind, n]) => Words.count(n) + " " + kind).join(", ");
   }
+  function latencyOf(l) {
+    if (!l.usual_ns) return "not known yet";
+    return "usually " + ms(l.usual_ns) + ", 95 of 100 successes within " + ms(l.high_ns) + (l.deadline_ns ? "; callers wait for " + ms(l.deadline_ns) : "");
+  }
   function leaseOf(l) {
     if (!l) return "none";
     return (l.waiting_ns ? "waits for " + ms(l.waiting_ns) + (l.holder ? ", held by " + Words.visible(l.holder) : "") + "; " : l.held ? "holds it; " : l.alone ? "goes alone; " : "") +
@@ -612,9 +616,10 @@
       ["Mode", b.mode.replace("-", " ")],
       ["Rolling window", Words.plural(b.rolling.calls, "call") + ", " + Words.count(b.rolling.failures) + " failed, " + Words.count(b.rolling.slow) + " slow"],
       ["Calls in all", Words.count(b.succeeded) + " succeeded, " + Words.count(b.failed) + " failed" + (b.slow ? ", " + Words.count(b.slow) + " of these slow" : "")],
-      ["", Words.count(b.ignored) + " ignored, " + Words.count(b.cancelled) + " cancelled, " + Words.count(b.late) + " late"],
+      ["", Words.count(b.ignored) + " ignored, " + Words.count(b.cancelled) + " cancelled, " + Words.count(b.late) + " late; of the ignored, " + Words.count(b.local) + " local"],
       ["Refused", Words.count(b.refused_open) + " open, " + Words.count(b.refused_half_open) + " half-open, " + Words.count(b.refused_forced) + " forced" +
         (b.would_refuse ? "; " + Words.count(b.would_refuse) + " in shadow mode would have been" : "")],
+      ["Latency", latencyOf(b.latency)],
       ["Last outcome", ago(b.last_outcome)],
       ["Last refusal", ago(b.last_refusal)],
       ["Opened", Words.count(b.opened) + " times, " + Words.count(b.opened_15m) + " of these in the last 15 min from closed; open for " + ms(b.time_open_ns) + " in all"],

@@ -26,6 +26,7 @@ const Words = (() => {
 
   // duration of milliseconds, in the two largest units.
   function duration(ms) {
+    if (ms > 0 && ms < 0.1) return Math.round(ms * 1000) + " µs";
     if (ms < 10) return Number(Math.max(0, ms).toFixed(1)) + " ms";
     if (ms < 999.5) return Math.round(ms) + " ms";
     const s = ms / 1000;
@@ -100,13 +101,16 @@ const Words = (() => {
       }
       case HALF_OPEN: {
         if (r.unprobed) return "Waits for a call: the next one is the probe.";
-        let s = (r.alone ? "Tests alone, its lease gives no answer: " : "Tests: ") + r.inFlight + " of " + plural(r.window, "probe") + " under way, ";
+        const braked = r.rule && reasons[r.rule] === "near deadline" && !r.reopened;
+        let s = braked ? "Braked, because callers would soon give up. " : "";
+        s += (r.alone ? "Tests alone, its lease gives no answer: " : "Tests: ") + r.inFlight + " of " + plural(r.window, "probe") + " under way, ";
         s += count(r.probesOK) + " succeeded, " + count(r.probesBad) + " failed.";
         return refusing > 0 ? s + " Refuses " + rate(refusing) + "/s." : s;
       }
     }
     if (r.calls === 0) return "Lets everything through. No calls in the window.";
     return "Lets everything through. " + count(r.failures) + " of " + count(r.calls) + " failed." +
+      (r.usual ? " Usually " + duration(r.usual / 1000) + ", 95 % within " + duration(r.high / 1000) + "." : "") +
       (r.lately ? " Opened " + (r.lately === 1 ? "once" : count(r.lately) + " times") + " in 15 min." : "");
   }
 
