@@ -24,6 +24,7 @@ import (
 // show two Watches in one process wrap the Registerer of both with a label.
 type Collector struct {
 	watch *breakerwatch.Watch
+	sums  *sums // nil: every breaker is shown by itself
 
 	mu       sync.Mutex // one collection at a time
 	readings []breakerwatch.Reading
@@ -53,13 +54,19 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	c.readings = c.watch.Read(c.readings[:0])
 	last := c.labels
 	c.labels = make(map[string]*labelSets, len(c.readings))
-	for _, r := range byName(c.readings) {
+	order := byName(c.readings)
+	if c.sums != nil {
+		order = c.sums.take(order)
+		c.sums.send(ch)
+	}
+	for _, r := range order {
 		sets := last[r.Name]
 		if sets == nil {
 			sets = newLabelSets(r.Name)
 		}
 		c.labels[r.Name] = sets
-		e := newEmission(sets, 10, 10+len(r.Transitions)) // of a calm breaker
+		e := newEmission(sets, 16, 12+len(usualKinds)+len(r.Transitions)) // of a calm breaker
+		e.created = sets.since(r.Counted)
 		e.reading(r)
 		e.send(ch)
 		e.probeLatency(r, ch)

@@ -22,8 +22,16 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	state = desc("state", "1 for the state that the breaker is in, 0 for the others.", "name", "state")
 	mode  = desc("mode", "1, for the mode that the breaker is in; other modes are absent.", "name", "mode")
-	since = desc("state_changed_timestamp_seconds", "When the state last changed, or the breaker was made.", "name")
+	since = desc("state_changed_timestamp_seconds", "When the state last changed, and why; with the reason none, when the breaker was made.", "name", "reason")
 	retry = desc("retry_after_seconds", "What is left of the cooldown. Only while open.", "name")
+
+	outageStarted = desc("outage_started_timestamp_seconds", "When the breaker left closed, and why. Only while it is not closed: through all probing it stays the same.", "name", "reason")
+	outages       = desc("outages_total", "How often the breaker has left closed.", "name")
+	failed        = desc("errors_total", "Failed calls by what went wrong, a word of a fixed set, where errors are told of. Absent before the first.", "name", "kind")
+	local         = desc("local_calls_total", "Of the ignored calls, those that this process or its caller caused. Absent before the first.", "name")
+	usual         = desc("latency_usual_seconds", "The median latency of successes, from the few calls that the breaker times. Absent while it is not known.", "name")
+	high          = desc("latency_high_seconds", "The latency that 95 of 100 successes do not exceed. Absent while it is not known.", "name")
+	deadline      = desc("latency_deadline_seconds", "How long callers wait for an answer, as seen last. Absent while it is not known.", "name")
 
 	calls   = desc("calls_total", "Calls by what became of them: the dependency's success or failure; ignored, which says nothing about health; cancelled, never made; late, settled after the state had changed.", "name", "outcome")
 	slow    = desc("slow_calls_total", "Succeeded and failed calls that took as long as a slow call does. Absent before the first.", "name")
@@ -38,7 +46,7 @@ var (
 	failureRatio   = desc("window_failure_ratio", "Share of failed calls in the rolling window, 0 to 1; 0 without calls. Only while closed.", "name")
 	slowRatio      = desc("window_slow_ratio", "Share of slow calls in the rolling window, 0 to 1; 0 without calls. Only while closed; absent before the first slow call.", "name")
 
-	transitions = desc("transitions_total", "Changes of state. Each kind is absent before its first.", "name", "from", "to", "reason")
+	transitions = desc("transitions_total", "Changes of state. The six usual kinds are there from the start, others are absent before their first.", "name", "from", "to", "reason")
 	opened      = desc("opened_total", "How often the breaker has opened.", "name")
 	openSeconds = desc("open_seconds_total", "Time spent open, this time included.", "name")
 
@@ -52,7 +60,7 @@ var (
 	held         = desc("lease_held", "1 if the breaker is half-open under a lease. Absent before the first answer.", "name")
 	waiting      = desc("lease_waiting_seconds", "For how long the breaker has been waiting after its cooldown, because its lease was refused or not answered yet; 0 if it is not. Absent before the first answer.", "name")
 	members      = desc("lease_members", "Processes that take part in the lease, as far as they are heard. Absent where that is unknown.", "name")
-	panics       = desc("listener_panics_total", "Panics of the breaker's listeners, contained. Absent before the first.", "name")
+	panics       = desc("listener_panics_total", "Panics of the breaker's listeners, contained.", "name")
 )
 
 // Of the Watch as a whole.
@@ -71,7 +79,11 @@ func (e *emission) reading(r *breakerwatch.Reading) {
 		e.gauge(state, e.sets.of[states+labelSet(i)], one(r.State == is))
 	}
 	e.gauge(mode, e.sets.of[modes+labelSet(r.Mode)], 1)
-	e.gauge(since, name, unix(r.Changed))
+	e.gauge(since, e.sets.because(r.Reason), unix(r.Changed))
+	if o := r.Outage; o != nil {
+		e.gauge(outageStarted, e.sets.because(o.Reason), unix(o.Began))
+	}
+	e.latency(r)
 	e.calls(r)
 	switch r.State {
 	case atomicbreaker.StateClosed:
@@ -83,10 +95,8 @@ func (e *emission) reading(r *breakerwatch.Reading) {
 		e.gauge(probeWindow, name, float64(r.ProbeWindow))
 		e.gauge(unprobed, name, one(r.Unprobed))
 	}
-	for _, t := range r.Transitions {
-		labels := sorted(pair("from", word(t.From)), e.sets.name, pair("reason", word(t.Reason)), pair("to", word(t.To)))
-		e.counter(transitions, labels, float64(t.Count))
-	}
+	e.transitions(r)
+	e.counter(outages, name, float64(r.Outages))
 	e.counter(opened, name, float64(r.Opened))
 	e.counter(openSeconds, name, r.TimeOpen.Seconds())
 	if p, told := r.Probes(); told || r.Abandoned > 0 {
@@ -101,9 +111,7 @@ func (e *emission) reading(r *breakerwatch.Reading) {
 			e.gauge(members, name, float64(l.Members))
 		}
 	}
-	if r.ListenerPanics > 0 {
-		e.counter(panics, name, float64(r.ListenerPanics))
-	}
+	e.counter(panics, name, float64(r.ListenerPanics))
 }
 
 func (e *emission) calls(r *breakerwatch.Reading) {
@@ -113,6 +121,16 @@ func (e *emission) calls(r *breakerwatch.Reading) {
 	if r.Slow > 0 {
 		e.counter(slow, name, float64(r.Slow))
 	}
+	if r.Local > 0 {
+		e.counter(local, name, float64(r.Local))
+	}
+	if errors, ok := r.Errors(); ok {
+		for k, n := range errors.Counts {
+			if n > 0 {
+				e.counter(failed, e.sets.with("kind", breakerwatch.Kind(k).String()), float64(n))
+			}
+		}
+	}
 	if r.WouldRefuse > 0 || r.Mode == atomicbreaker.Shadow {
 		e.counter(would, name, float64(r.WouldRefuse))
 	}
@@ -121,6 +139,38 @@ func (e *emission) calls(r *breakerwatch.Reading) {
 	}
 	if !r.LastRefusal.IsZero() {
 		e.gauge(refusal, name, unix(r.LastRefusal))
+	}
+}
+
+// transitions gives a series for each kind that there was, and one for each
+// that is usual: what appears with its first count is no increase.
+func (e *emission) transitions(r *breakerwatch.Reading) {
+	var there [len(usualKinds)]bool
+	for _, t := range r.Transitions {
+		labels := e.sets.transition(t.From, t.To, t.Reason)
+		for i, k := range usualKinds {
+			if k == (kindOfChange{t.From, t.To, t.Reason}) {
+				there[i] = true
+			}
+		}
+		e.counter(transitions, labels, float64(t.Count))
+	}
+	for i, k := range usualKinds {
+		if !there[i] {
+			e.counter(transitions, e.sets.transition(k.from, k.to, k.reason), 0)
+		}
+	}
+}
+
+func (e *emission) latency(r *breakerwatch.Reading) {
+	name := e.sets.of[plain]
+	for _, g := range []struct {
+		desc *prometheus.Desc
+		is   time.Duration
+	}{{usual, r.Latency.Usual}, {high, r.Latency.High}, {deadline, r.Latency.Deadline}} {
+		if g.is > 0 {
+			e.gauge(g.desc, name, g.is.Seconds())
+		}
 	}
 }
 

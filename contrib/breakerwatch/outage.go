@@ -57,6 +57,7 @@ type story struct {
 	told       bool   // a listener has told of a change
 	minute     int64  // of the last opening, since 1970
 	openings   [openingsOver]uint16
+	began      uint64 // outages
 }
 
 // maxOutages is how many outages are kept that are over.
@@ -111,6 +112,9 @@ func (s *story) changed(t atomicbreaker.Transition, now time.Time, r *record, pa
 		if o := s.outage; o != nil && (!o.Partial || int32(t.Generation-s.generation) > 0) {
 			s.end(now, atomicbreaker.ReasonNone, past) // of a breaker that this one replaces
 		}
+		if s.outage == nil {
+			s.began++
+		}
 		s.outage = &Outage{Name: t.Name, Began: now, Reason: t.Reason, Counts: t.Counts, Error: r.lastError()}
 	case t.To == atomicbreaker.StateOpen && s.outage != nil:
 		o := *s.outage
@@ -141,6 +145,7 @@ func (s *story) probed(good bool) {
 func (s *story) read(r *Reading, now time.Time, refused uint64, replaced bool, rec *record, past *outageLog) (*Outage, uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer func() { r.Outages = s.began }()
 	if o := s.outage; o != nil && replaced && (!s.told || r.State == atomicbreaker.StateClosed && !o.Began.After(r.Changed)) {
 		s.end(now, atomicbreaker.ReasonNone, past)
 	}
@@ -153,6 +158,7 @@ func (s *story) read(r *Reading, now time.Time, refused uint64, replaced bool, r
 	if s.outage == nil {
 		s.outage = &Outage{Name: r.Name, Began: r.Changed, Reason: r.Reason, Partial: true}
 		s.generation = r.Generation
+		s.began++
 	}
 	o := *s.outage
 	o.Refused = refused

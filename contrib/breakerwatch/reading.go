@@ -42,6 +42,9 @@ type Reading struct {
 	// too, as far as readings tell.
 	Outage *Outage `json:"outage,omitempty"`
 
+	// Outages is how many outages have begun since Counted.
+	Outages uint64 `json:"outages"`
+
 	// OpenedLately is how often the breaker opened from closed in the last 15
 	// minutes, the one that runs included.
 	OpenedLately uint64 `json:"opened_15m"`
@@ -215,9 +218,9 @@ func (r *record) replace(by weak.Pointer[atomicbreaker.Breaker]) {
 // totals are the fields of a Snapshot that only rise.
 type totals struct {
 	succeeded, failed, ignored, cancelled, late, local, slow, abandoned uint64
-	refusedOpen, refusedHalfOpen, refusedForced, wouldRefuse     uint64
-	opened, panics                                               uint64
-	timeOpen                                                     time.Duration
+	refusedOpen, refusedHalfOpen, refusedForced, wouldRefuse            uint64
+	opened, panics                                                      uint64
+	timeOpen                                                            time.Duration
 }
 
 func totalsOf(s atomicbreaker.Snapshot) totals {
