@@ -1,6 +1,7 @@
 package breakerprom
 
 import (
+	"strings"
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
@@ -59,6 +60,7 @@ var (
 	alone        = desc("lease_alone", "1 if the breaker was half-open last, or is now, because its lease failed. Absent before the first answer.", "name")
 	held         = desc("lease_held", "1 if the breaker is half-open under a lease. Absent before the first answer.", "name")
 	waiting      = desc("lease_waiting_seconds", "For how long the breaker has been waiting after its cooldown, because its lease was refused or not answered yet; 0 if it is not. Absent before the first answer.", "name")
+	holder       = desc("lease_holder", "1, for who holds the lease that the breaker waits for. Only while it waits.", "name", "holder")
 	members      = desc("lease_members", "Processes that take part in the lease, as far as they are heard. Absent where that is unknown.", "name")
 	panics       = desc("listener_panics_total", "Panics of the breaker's listeners, contained.", "name")
 )
@@ -107,6 +109,9 @@ func (e *emission) reading(r *breakerwatch.Reading) {
 		e.gauge(alone, name, one(l.Alone))
 		e.gauge(held, name, one(l.Held))
 		e.gauge(waiting, name, l.Waiting.Seconds())
+		if l.Holder != "" {
+			e.gauge(holder, e.sets.with("holder", bounded(l.Holder)), 1)
+		}
 		if l.Members > 0 {
 			e.gauge(members, name, float64(l.Members))
 		}
@@ -183,6 +188,15 @@ func (e *emission) window(r *breakerwatch.Reading) {
 		e.gauge(windowSlow, name, float64(r.Rolling.Slow))
 		e.gauge(slowRatio, name, r.Rolling.SlowRate())
 	}
+}
+
+// bounded is a text of another process as a label's value.
+func bounded(text string) string {
+	const most = 128
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
 }
 
 func one(yes bool) float64 {
