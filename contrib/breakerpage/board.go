@@ -80,6 +80,7 @@ type shown struct {
 	waiting     int64                // since when it waits for its lease, 0: it does not
 	alone       bool                 // it goes without its lease
 	members     int                  // of its lease, 0: unknown
+	near        int64                // of the way to the limits of the rates, in thousandths; -1: they are not known
 	usual       int64                // latency of successes in microseconds, 0: unknown
 	high        int64                // what 95 of 100 of them do not exceed
 	errorKind   int64                // of the last error, from 1; 0: none is known
@@ -183,6 +184,10 @@ func (w *row) take(b *board, r *breakerwatch.Reading, now time.Time) {
 		lately: r.OpenedLately, alone: r.Lease.Alone, members: r.Lease.Members,
 		waiting: w.waits.of(r, now),
 		usual:   r.Latency.Usual.Microseconds(), high: r.Latency.High.Microseconds(),
+	}
+	w.shown.near = -1
+	if r.Limits != nil {
+		w.shown.near = int64(math.Round(1000 * r.Limits.Near(r.Rolling)))
 	}
 	if o := r.Outage; o != nil {
 		w.shown.outage, w.shown.rule, w.shown.reopened = millis(o.Began), o.Reason, o.Reopened

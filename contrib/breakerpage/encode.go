@@ -91,7 +91,7 @@ func (b *board) appendRows(out []byte, rows []*row, isNew func(*row) bool) []byt
 			int64(s.inFlight), int64(s.window), truth(s.unprobed), int64(s.probesOK), int64(s.probesBad),
 			s.lastOutcome, s.lastRefusal, int64(s.would),
 			s.outage, int64(s.rule), int64(s.reopened), int64(s.lately),
-			s.waiting, truth(s.alone), int64(s.members), s.usual, s.high, s.errorKind)
+			s.waiting, truth(s.alone), int64(s.members), s.near, s.usual, s.high, s.errorKind)
 	}
 	return append(out, ']')
 }

@@ -115,6 +115,7 @@ const (
 	atWaiting
 	atAlone
 	atMembers
+	atNear
 	atUsual
 	atHigh
 	atErrorKind

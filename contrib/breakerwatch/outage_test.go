@@ -302,3 +302,37 @@ func TestErrorsAreToldByKindAndBounded(t *testing.T) {
 		w.Failure("b", allKinds, nil)
 	})
 }
+
+// TestLimitsAreThoseOfTheConfiguration, with the defaults, and off where off.
+func TestLimitsAreThoseOfTheConfiguration(t *testing.T) {
+	var w Watch
+	b := atomicbreaker.MustNew(w.Config(atomicbreaker.Config{Name: "b"}))
+	strict := atomicbreaker.MustNew(w.Config(atomicbreaker.Config{
+		Name: "strict", FailureRate: atomicbreaker.Off, ConsecutiveFailures: 3, SlowCallDuration: time.Second, SlowCallRate: 0.2, MinimumCalls: 50,
+	}))
+	stranger := atomicbreaker.MustNew(atomicbreaker.Config{Name: "stranger"})
+	group, err := atomicbreaker.NewGroup(atomicbreaker.GroupConfig[string]{Config: w.Config(atomicbreaker.Config{Name: "hosts eu", FailureRate: 0.25})})
+	require.NoError(t, err)
+	require.NoError(t, w.Add(b, strict, stranger, group.Get("a b")))
+	readings := w.Read(nil)
+	require.Equal(t, &Limits{MinimumCalls: 10, FailureRate: 0.5, ConsecutiveFailures: 20, Sooner: true}, readings[0].Limits)
+	require.Equal(t, &Limits{MinimumCalls: 50, SlowCallRate: 0.2, ConsecutiveFailures: 3}, readings[1].Limits)
+	require.Nil(t, readings[2].Limits)
+	require.Equal(t, 0.25, readings[3].Limits.FailureRate)
+
+	near := readings[0].Limits.Near
+	require.Zero(t, near(atomicbreaker.Counts{}))
+	require.InDelta(t, 0.5, near(atomicbreaker.Counts{Calls: 100, Failures: 25}), 1e-9)
+	require.InDelta(t, 0.5, near(atomicbreaker.Counts{Calls: 5, Failures: 5}), 1e-9, "half of the minimum")
+	require.InDelta(t, 1, near(atomicbreaker.Counts{Calls: 100, Failures: 90}), 1e-9)
+	require.InDelta(t, 0.5, readings[1].Limits.Near(atomicbreaker.Counts{Calls: 100, Failures: 90, Slow: 10}), 1e-9)
+
+	for i := range maxLimits + 10 {
+		w.Config(atomicbreaker.Config{Name: fmt.Sprint("n", i)})
+	}
+	n := 0
+	for range w.limits.Range {
+		n++
+	}
+	require.Equal(t, maxLimits, n)
+}

@@ -42,6 +42,10 @@ type Reading struct {
 	// too, as far as readings tell.
 	Outage *Outage `json:"outage,omitempty"`
 
+	// Limits are what opens the breaker; nil if its configuration, or its Group's,
+	// did not come from Watch.Config, or that has no name. Read only.
+	Limits *Limits `json:"limits,omitempty"`
+
 	// Outages is how many outages have begun since Counted.
 	Outages uint64 `json:"outages"`
 
@@ -105,7 +109,7 @@ func (w *Watch) Read(into []Reading) []Reading {
 			w.known++
 		}
 		w.met++
-		into = append(into, r.read(b, now, &w.past))
+		into = append(into, r.read(b, now, w))
 	}
 	w.prune(pass, now)
 	return into
@@ -161,6 +165,8 @@ type record struct {
 	since    time.Duration
 	changed  time.Time
 	counted  time.Time
+	limits   *Limits
+	limitsAt uint64
 	outcomes watermark
 	refusals watermark
 	calm     uint64 // refusals by the last reading that found the breaker closed
@@ -168,7 +174,7 @@ type record struct {
 	before   *totals
 }
 
-func (r *record) read(b *atomicbreaker.Breaker, now time.Time, past *outageLog) Reading {
+func (r *record) read(b *atomicbreaker.Breaker, now time.Time, w *Watch) Reading {
 	s := b.Snapshot()
 	replaced := false
 	if p := weak.Make(b); p != r.breaker {
@@ -184,16 +190,19 @@ func (r *record) read(b *atomicbreaker.Breaker, now time.Time, past *outageLog) 
 			r.counted = r.changed
 		}
 	}
+	if last := w.book.last.Load(); replaced || r.limitsAt != last {
+		r.limits, r.limitsAt = w.limitsOf(s.Name), last
+	}
 	lease, _ := breakerlease.StatusOf(b, s)
 	reading := Reading{
-		Snapshot: s, Lease: lease, Breaker: b, record: r, Changed: r.changed, Counted: r.counted,
+		Snapshot: s, Lease: lease, Breaker: b, record: r, Limits: r.limits, Changed: r.changed, Counted: r.counted,
 		LastOutcome: r.outcomes.at(s.Succeeded+s.Failed+s.Ignored+s.Late, now),
 		LastRefusal: r.refusals.at(s.Refused()+s.WouldRefuse, now),
 	}
 	if s.State == atomicbreaker.StateClosed {
 		r.calm = s.Refused()
 	}
-	reading.Outage, reading.OpenedLately = r.story.read(&reading, now, s.Refused()-r.calm, replaced, r, past)
+	reading.Outage, reading.OpenedLately = r.story.read(&reading, now, s.Refused()-r.calm, replaced, r, &w.past)
 	if r.before != nil {
 		reading.Snapshot = r.before.onTop(s)
 	}

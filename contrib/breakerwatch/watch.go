@@ -44,6 +44,8 @@ type Watch struct {
 	pass       atomic.Uint64 // readings begun
 	events     eventLog
 	past       outageLog
+	limits     sync.Map // name of a configuration to *Limits
+	book       limitsBook
 	listeners  atomic.Pointer[[]*listener] // replaced under mu
 
 	reading sync.Mutex // one reading at a time; guards what follows and the records' reader
@@ -58,8 +60,10 @@ const maxStrangers = 4096
 
 // Config returns c with listeners added that tell the Watch of changes of
 // state and of probes. A listener that c has already is called first. Without
-// this a Watch knows no more than snapshots show.
+// this a Watch knows no more than snapshots show. It also notes the thresholds
+// of c for [Reading].Limits: change c before, not after.
 func (w *Watch) Config(c atomicbreaker.Config) atomicbreaker.Config {
+	w.noteLimits(c)
 	c.OnTransition = atomicbreaker.Transitions(c.OnTransition, w.Transition)
 	theirs := c.OnProbe
 	if theirs == nil {

@@ -19,7 +19,7 @@
   // ---- what the server has told ----
 
   const fields = ["state", "mode", "reason", "since", "calls", "failures", "slow", "succeeded", "failed", "refused",
-    "opened", "openBefore", "until", "inFlight", "window", "unprobed", "probesOK", "probesBad", "lastOutcome", "lastRefusal", "would", "outage", "rule", "reopened", "lately", "waiting", "alone", "members", "usual", "high", "errorKind"];
+    "opened", "openBefore", "until", "inFlight", "window", "unprobed", "probesOK", "probesBad", "lastOutcome", "lastRefusal", "would", "outage", "rule", "reopened", "lately", "waiting", "alone", "members", "near", "usual", "high", "errorKind"];
   let rows = new Map(), byName = new Map(), events = [], outages = [], audit = [], heldRows = [];
   let tick = 0, now = 0, arrived = 0, points = 180, interval = 1000, times = [], next = 1000;
 
@@ -201,7 +201,7 @@
   const sorts = {
     urgency: r => r.state !== CLOSED ? 2 : r.mode !== AUTO ? 1 : 0,
     name: null,
-    calls: callRate, share, refused: refusalRate, open: openTime, changed: r => r.since,
+    calls: callRate, share, near: r => r.state === CLOSED ? r.near : -1, refused: refusalRate, open: openTime, changed: r => r.since,
   };
 
   function choose() {
@@ -585,6 +585,18 @@
     if (!b.errors) return "not told of: see Watch.Errors";
     return Object.entries(b.errors.kinds).sort((x, y) => y[1] - x[1]).map(([kind, n]) => Words.count(n) + " " + kind).join(", ");
   }
+  function limitsOf(b) {
+    const l = b.limits, rules = [];
+    if (!l) return "not known: see Watch.Config";
+    const of = " of " + Words.plural(l.minimum_calls, "call") + " or more";
+    if (l.failure_rate) rules.push(Words.percent(l.failure_rate) + " failed" + of);
+    if (l.slow_call_rate) rules.push(Words.percent(l.slow_call_rate) + " slow" + of);
+    if (l.consecutive_failures) rules.push(Words.plural(l.consecutive_failures, "failure") + " in a row");
+    if (l.predicate) rules.push("what ReadyToTrip says");
+    const row = byName.get(b.name);
+    return rules.join(", or ") + (l.sooner ? "; sooner where calls are few or all begin to fail" : "") +
+      (b.state === "closed" && row && row.near >= 0 ? "; " + Words.percent(row.near / 1000) + " of the way by now" : "");
+  }
   function latencyOf(l) {
     if (!l.usual_ns) return "not known yet";
     return "usually " + ms(l.usual_ns) + ", 95 of 100 successes within " + ms(l.high_ns) + (l.deadline_ns ? "; callers wait for " + ms(l.deadline_ns) : "");
@@ -619,6 +631,7 @@
       ["", Words.count(b.ignored) + " ignored, " + Words.count(b.cancelled) + " cancelled, " + Words.count(b.late) + " late; of the ignored, " + Words.count(b.local) + " local"],
       ["Refused", Words.count(b.refused_open) + " open, " + Words.count(b.refused_half_open) + " half-open, " + Words.count(b.refused_forced) + " forced" +
         (b.would_refuse ? "; " + Words.count(b.would_refuse) + " in shadow mode would have been" : "")],
+      ["Opens at", limitsOf(b)],
       ["Latency", latencyOf(b.latency)],
       ["Last outcome", ago(b.last_outcome)],
       ["Last refusal", ago(b.last_refusal)],

@@ -109,7 +109,7 @@ const Words = (() => {
       }
     }
     if (r.calls === 0) return "Lets everything through. No calls in the window.";
-    return "Lets everything through. " + count(r.failures) + " of " + count(r.calls) + " failed." +
+    return "Lets everything through. " + count(r.failures) + " of " + count(r.calls) + " failed" + (r.near > 0 ? ", " + percent(r.near / 1000) + " of the way to opening." : ".") +
       (r.usual ? " Usually " + duration(r.usual / 1000) + ", 95 % within " + duration(r.high / 1000) + "." : "") +
       (r.lately ? " Opened " + (r.lately === 1 ? "once" : count(r.lately) + " times") + " in 15 min." : "");
   }

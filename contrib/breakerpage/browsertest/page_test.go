@@ -51,7 +51,7 @@ func TestWhatEachBreakerDoesIsSaid(t *testing.T) {
 	for name, want := range map[string]string{
 		"calm":     `^Lets everything through\. 0 of [\d,]+ failed\.( Usually [\d.]+ m?s, 95 % within [\d.]+ m?s\.)?$`,
 		"idle":     `^Lets everything through\. No calls in the window\.$`,
-		"errors":   `^Lets everything through\. [1-9]\d* of [\d,]+ failed\.`,
+		"errors":   `^Lets everything through\. [1-9]\d* of [\d,]+ failed, \d+ % of the way to opening\.`,
 		"dead":     `^Refuses [\d.]+/s\. A probe may go (in [\d.]+ m?s|now)\. Since \d\d:\d\d:\d\d \((streak|failure rate)\), reopened (once|\d+ times), last error: other\.$`,
 		"unasked":  `^Nobody has asked since\. A probe may go in 59 min`,
 		"refusing": `^Refuses [\d.]+/s\. A probe may go in 59 min.* Since \d\d:\d\d:\d\d \(trip called\)\.$`,
