@@ -51,3 +51,15 @@ func hostFault(host string) string {
 	}
 	return ""
 }
+
+// hostSet is the hosts as they are compared, or nil if there are none.
+func hostSet(hosts []string) map[string]bool {
+	if len(hosts) == 0 {
+		return nil
+	}
+	set := map[string]bool{}
+	for _, host := range hosts {
+		set[hostOf(host)] = true
+	}
+	return set
+}

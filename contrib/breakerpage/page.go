@@ -144,12 +144,7 @@ func New(watch *breakerwatch.Watch, o *Options) (*Page, error) {
 	}
 	p := &Page{options: o.withDefaults(), watch: watch, closed: make(chan struct{}), viewers: map[*viewer]struct{}{}}
 	p.close = sync.OnceFunc(func() { close(p.closed) })
-	if len(p.options.Hosts) > 0 {
-		p.hosts = map[string]bool{}
-		for _, host := range p.options.Hosts {
-			p.hosts[hostOf(host)] = true
-		}
-	}
+	p.hosts = hostSet(p.options.Hosts)
 	p.board = newBoard(p.options.Points)
 	p.wait = p.options.Interval
 	p.sample()
@@ -258,8 +253,10 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) {
 		p.json(w)
 	case query.Get("format") == "text":
 		p.text(w)
+	case query.Get("format") == "brief":
+		p.brief(w)
 	case query.Has("format"):
-		http.Error(w, "unknown format: want json or text, or none for the page", http.StatusBadRequest)
+		http.Error(w, "unknown format: want json, text or brief, or none for the page", http.StatusBadRequest)
 	default:
 		p.html(w)
 	}
