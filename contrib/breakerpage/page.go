@@ -1,6 +1,6 @@
 // Package breakerpage shows circuit breakers on a live web page: which of them
-// refuse work, which are being tested and with what result, and what happened
-// in the last minutes.
+// refuse work, since when and why, which are being tested and with what result,
+// and what happened in the last hour.
 //
 //	var watch breakerwatch.Watch
 //	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
@@ -11,7 +11,8 @@
 // The page needs nothing from the network but its own handler. Like
 // net/http/pprof it is for operators: whoever can reach it can read the names
 // and figures of all breakers, so put it behind the access control of an
-// internal address. It is read-only unless [Options].Authorize is set.
+// internal address. It is read-only unless [Options].Authorize is set. A [Fleet]
+// shows the breakers of many processes in one view.
 //
 // The same as JSON is at ?format=json, and as text, for a terminal, at
 // ?format=text.
