@@ -12,7 +12,7 @@ import (
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 )
 
-// Entry is what the audit tells of a command: who did what, when, from where
+// Entry is the record of a command: who did what, when, from where
 // and why.
 type Entry struct {
 	Number  uint64             `json:"number"` // counts from 1, per page

@@ -1,6 +1,6 @@
 // Package breakerpage shows circuit breakers on a live web page: which of them
-// refuse work, since when and why, which are being tested and with what result,
-// and what happened in the last hour.
+// refuse work, which are being tested and with what result, and what happened
+// in the last minutes.
 //
 //	var watch breakerwatch.Watch
 //	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
@@ -11,8 +11,7 @@
 // The page needs nothing from the network but its own handler. Like
 // net/http/pprof it is for operators: whoever can reach it can read the names
 // and figures of all breakers, so put it behind the access control of an
-// internal address. It is read-only unless [Options].Authorize is set. A [Fleet]
-// shows the breakers of many processes in one view.
+// internal address. It is read-only unless [Options].Authorize is set.
 //
 // The same as JSON is at ?format=json, and as text, for a terminal, at
 // ?format=text.
@@ -68,7 +67,7 @@ type Options struct {
 	// Default: the user of HTTP's basic authentication, without a check.
 	User func(*http.Request) string
 
-	// Audit is told of every command, done or refused, and of the end of modes
+	// Audit is called with every command, done or refused, and of the end of modes
 	// that were set for a time. It runs on the request's goroutine, or a timer's,
 	// and may run concurrently. Default: a record of slog.Default(), at level Info,
 	// Warn for what was refused.

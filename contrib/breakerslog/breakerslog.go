@@ -5,10 +5,9 @@
 //
 // An outage is two records: one at level Warn when the breaker opens, with what
 // made it open, and one at level Info when it closes, with how long that took
-// and how often it probed in vain. One that lasts is told of again, at level
-// Warn, after 5 minutes and then ever less often. What happens between is at
-// level Debug. A breaker that flaps does not flood the log. To join it with other
-// listeners use atomicbreaker.Transitions; one Listener may serve many breakers.
+// and how often it probed in vain. What happens between is at level Debug. A
+// breaker that flaps does not flood the log. To join it with other listeners
+// use atomicbreaker.Transitions; one Listener may serve many breakers.
 //
 // A [Snapshot] writes what a breaker is like at the moment.
 package breakerslog
@@ -39,7 +38,7 @@ type Options struct {
 	Burst    int
 	Interval time.Duration
 
-	// Remind is after how long an outage that lasts is told of again, 1 s to
+	// Remind is after how long an outage that lasts is logged again, 1 s to
 	// 24 h, or atomicbreaker.Off. Each later reminder comes after twice the time
 	// of the one before, at most an hour. A breaker that has not changed since a
 	// reminder gets no other: nobody asks it, or an operator holds it.

@@ -70,7 +70,7 @@ func Kinds() []Kind {
 //	BreakerKind() string
 //
 // or wraps one that has, is of the kind whose text that returns; so a host
-// tells of what only it knows, such as a status. Otherwise KindOf knows the
+// says what only it knows, such as a status. Otherwise KindOf knows the
 // errors of net, crypto/tls, context and syscall. Errors whose methods panic
 // are KindOther.
 func KindOf(err error) (k Kind) {
@@ -120,7 +120,7 @@ func netKind(err error) Kind {
 
 // LastError is the latest error that a breaker's calls ended with.
 type LastError struct {
-	Time time.Time `json:"time,omitzero"` // zero: none has been told of
+	Time time.Time `json:"time,omitzero"` // zero: there was none
 	Kind Kind      `json:"kind"`
 	Text string    `json:"text"` // printable, at most 256 bytes
 }
@@ -128,7 +128,7 @@ type LastError struct {
 // maxErrorText bounds LastError.Text.
 const maxErrorText = 256
 
-// Errors counts the failures of a breaker that the Watch was told of.
+// Errors counts the failures of a breaker that were reported to the Watch.
 type Errors struct {
 	Counts [allKinds]uint64 // by Kind
 	Last   LastError
@@ -209,7 +209,7 @@ func (w *Watch) Errors(c atomicbreaker.Config) atomicbreaker.Config {
 }
 
 // Errors returns what is known of the breaker's failures. It reports false if
-// none has been told of.
+// there was none.
 func (r *Reading) Errors() (Errors, bool) {
 	if r.record == nil {
 		return Errors{}, false
@@ -268,7 +268,7 @@ func bounded(text string) string {
 }
 
 // LastError returns the latest error of the breaker of that name. It reports
-// false if none has been told of. It takes no lock.
+// false if there was none. It takes no lock.
 func (w *Watch) LastError(name string) (LastError, bool) {
 	v, ok := w.records.Load(name)
 	if !ok {

@@ -34,7 +34,7 @@ type Outage struct {
 	ProbesFailed    uint64 `json:"probes_failed"`    // slow ones included, those that were given up not
 	Refused         uint64 `json:"refused"`          // calls, by the latest reading; at the end by the last reading before it
 
-	Error LastError `json:"error,omitzero"` // the latest error before or in the outage, where errors are told of
+	Error LastError `json:"error,omitzero"` // the latest error before or in the outage, where errors are reported
 }
 
 // Lasted is how long the outage has lasted by now, or how long it lasted.
@@ -97,7 +97,7 @@ func (w *Watch) Outages(since uint64) []Outage {
 	return list
 }
 
-// changed follows a change of state that a listener tells of.
+// changed follows a change of state.
 func (s *story) changed(t atomicbreaker.Transition, now time.Time, r *record, past *outageLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,15 +2,12 @@
 // breakerprom, breakerotel, breakerexpvar and breakerpage. It adds what a
 // snapshot cannot tell, because it happens between two of them: how often a
 // breaker went from which state to which and why, how its probes ended and how
-// long they took, when it was last asked, since when an outage lasts and through
-// what, and which errors its calls ended with.
+// long they took, and when it was last asked.
 //
 //	var watch breakerwatch.Watch
-//	c := watch.Errors(watch.Config(atomicbreaker.Config{Name: "inventory"}))
-//	b := atomicbreaker.MustNew(c)
+//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
 //	err := watch.Add(b)
-//	page, err := breakerpage.New(&watch, nil)
-//	http.Handle("/debug/breakers/", page)
+//	http.Handle("/debug/breakers/", breakerpage.New(&watch))
 //
 // Reading is pure: it changes nothing that a call goes by. Breakers are told
 // apart by name.
