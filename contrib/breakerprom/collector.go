@@ -65,11 +65,20 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 			sets = newLabelSets(r.Name)
 		}
 		c.labels[r.Name] = sets
-		e := newEmission(sets, 16, 12+len(usualKinds)+len(r.Transitions)) // of a calm breaker
+		e := newEmission(sets, 16, 12) // of a calm breaker
 		e.created = sets.since(r.Counted)
 		e.reading(r)
 		e.send(ch)
 		e.probeLatency(r, ch)
+	}
+	for _, from := range inOrder {
+		e := newEmission(nil, 0, 3*len(order)+len(order)/8)
+		for _, r := range order {
+			e.sets = c.labels[r.Name]
+			e.created = e.sets.since(r.Counted)
+			e.transitions(r, from)
+		}
+		e.send(ch)
 	}
 	s := c.watch.Stats()
 	whole := newEmission(nil, 2, 1)

@@ -72,13 +72,14 @@ type kindOfChange struct {
 	reason   atomicbreaker.Reason
 }
 
-// usualKinds are the changes of state that have a series from the start.
+// usualKinds are the changes of state that have a series from the start, in the
+// order in which a Registry sorts those of one breaker and state.
 var usualKinds = [...]kindOfChange{
 	{atomicbreaker.StateClosed, atomicbreaker.StateHalfOpen, atomicbreaker.ReasonNearDeadline},
 	{atomicbreaker.StateClosed, atomicbreaker.StateOpen, atomicbreaker.ReasonFailureRate},
 	{atomicbreaker.StateClosed, atomicbreaker.StateOpen, atomicbreaker.ReasonStreak},
-	{atomicbreaker.StateHalfOpen, atomicbreaker.StateClosed, atomicbreaker.ReasonRecovered},
 	{atomicbreaker.StateHalfOpen, atomicbreaker.StateOpen, atomicbreaker.ReasonProbeFailed},
+	{atomicbreaker.StateHalfOpen, atomicbreaker.StateClosed, atomicbreaker.ReasonRecovered},
 	{atomicbreaker.StateOpen, atomicbreaker.StateHalfOpen, atomicbreaker.ReasonCooldown},
 }
 
@@ -107,11 +108,10 @@ func (s *labelSets) because(r atomicbreaker.Reason) []*dto.LabelPair {
 	return labels
 }
 
-func (s *labelSets) transition(from, to atomicbreaker.State, why atomicbreaker.Reason) []*dto.LabelPair {
-	key := kindOfChange{from, to, why}
+func (s *labelSets) transition(key kindOfChange) []*dto.LabelPair {
 	labels := s.changes[key]
 	if labels == nil {
-		labels = sorted(pair("from", word(from)), s.name, pair("reason", word(why)), pair("to", word(to)))
+		labels = sorted(pair("from", word(key.from)), s.name, pair("reason", word(key.reason)), pair("to", word(key.to)))
 		s.changes[key] = labels
 	}
 	return labels

@@ -1,6 +1,7 @@
 package breakerprom
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -97,7 +98,6 @@ func (e *emission) reading(r *breakerwatch.Reading) {
 		e.gauge(probeWindow, name, float64(r.ProbeWindow))
 		e.gauge(unprobed, name, one(r.Unprobed))
 	}
-	e.transitions(r)
 	e.counter(outages, name, float64(r.Outages))
 	e.counter(opened, name, float64(r.Opened))
 	e.counter(openSeconds, name, r.TimeOpen.Seconds())
@@ -147,24 +147,30 @@ func (e *emission) calls(r *breakerwatch.Reading) {
 	}
 }
 
-// transitions gives a series for each kind that there was, and one for each
-// that is usual: what appears with its first count is no increase.
-func (e *emission) transitions(r *breakerwatch.Reading) {
-	var there [len(usualKinds)]bool
+// transitions gives the changes from one state: a series for each kind that is
+// usual, because what appears with its first count is no increase, and one for
+// each other kind that there was. The Registry sorts by that state first, so all
+// breakers' changes from it are given together.
+func (e *emission) transitions(r *breakerwatch.Reading, from atomicbreaker.State) {
+	for _, k := range usualKinds {
+		if k.from == from {
+			e.counter(transitions, e.sets.transition(k), float64(countOf(r, k)))
+		}
+	}
 	for _, t := range r.Transitions {
-		labels := e.sets.transition(t.From, t.To, t.Reason)
-		for i, k := range usualKinds {
-			if k == (kindOfChange{t.From, t.To, t.Reason}) {
-				there[i] = true
-			}
-		}
-		e.counter(transitions, labels, float64(t.Count))
-	}
-	for i, k := range usualKinds {
-		if !there[i] {
-			e.counter(transitions, e.sets.transition(k.from, k.to, k.reason), 0)
+		if k := (kindOfChange{t.From, t.To, t.Reason}); t.From == from && !slices.Contains(usualKinds[:], k) {
+			e.counter(transitions, e.sets.transition(k), float64(t.Count))
 		}
 	}
+}
+
+func countOf(r *breakerwatch.Reading, k kindOfChange) uint64 {
+	for _, t := range r.Transitions {
+		if k == (kindOfChange{t.From, t.To, t.Reason}) {
+			return t.Count
+		}
+	}
+	return 0
 }
 
 func (e *emission) latency(r *breakerwatch.Reading) {

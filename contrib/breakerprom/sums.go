@@ -13,8 +13,8 @@ import (
 )
 
 // Sums say which breakers a [Collector] adds up. A Group of atomicbreaker with
-// thousands of keys costs a monitor about 27 series a key; added up it costs 20
-// in all, and as many for each of the worst.
+// thousands of keys costs a monitor about 27 series a key; added up it costs 16
+// in all, and 27 for each of the worst.
 type Sums struct {
 	// Group returns the group that the breaker of a name belongs to, the label
 	// group of its series, or "" for a breaker that is shown by itself. It must

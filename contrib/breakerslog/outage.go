@@ -42,6 +42,8 @@ type outage struct {
 	opening  atomicbreaker.Transition
 	last     atomicbreaker.State
 	reopened int
+	probes   uint64 // judged in episodes that are over
+	failed   uint64 // of these
 	held     bool // its opening was held back, and nothing in the log tells of it
 	changed  bool // since the last reminder
 	remind   *time.Timer
@@ -89,6 +91,10 @@ func (l *listener) note(t atomicbreaker.Transition, enabled bool) (ended *outage
 	o := l.outages[t.Name]
 	if o != nil {
 		o.last, o.changed = t.To, true
+		if t.From == atomicbreaker.StateHalfOpen {
+			o.probes += t.Counts.Calls
+			o.failed += t.Counts.Failures
+		}
 	}
 	switch {
 	case t.To == atomicbreaker.StateClosed:
@@ -138,6 +144,7 @@ func (l *listener) reminder(o *outage) {
 	attrs := []slog.Attr{
 		slog.String("breaker", o.opening.Name), slog.String("state", o.last.String()),
 		slog.Duration("outage", time.Since(o.began)), slog.Int("reopened", o.reopened),
+		slog.Uint64("probes", o.probes), slog.Uint64("failures", o.failed),
 		slog.String("reason", o.opening.Reason.String()),
 	}
 	l.mu.Unlock()

@@ -54,7 +54,7 @@ func TestProbingUsesUpNothing(t *testing.T) {
 			require.Contains(t, lines[len(lines)-1], " outage="+took.String()+" reopened=1200")
 			require.Equal(t, 2, having(lines, "circuit breaker still not closed"), "after 5 and 15 minutes")
 			require.Equal(t, 1, having(lines, "outage=5m0s reopened="))
-			require.Equal(t, 1, having(lines, "outage=15m0s reopened="))
+			require.Equal(t, 1, having(lines, "outage=15m0s reopened=899 probes=899 failures=899 reason=streak"))
 			if level == slog.LevelDebug {
 				require.LessOrEqual(t, len(lines), 2+2+11*21)
 				require.Equal(t, 20, having(lines, `level=DEBUG msg="circuit breaker goes on probing"`))
@@ -97,7 +97,7 @@ func TestAnOutageThatStandsStillIsRemindedOfOnce(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		lines := log.lines()
 		require.Len(t, lines, 2)
-		require.Equal(t, `level=WARN msg="circuit breaker still not closed" breaker=b state=open outage=5m0s reopened=0 reason=set-mode-called`, lines[1])
+		require.Equal(t, `level=WARN msg="circuit breaker still not closed" breaker=b state=open outage=5m0s reopened=0 probes=0 failures=0 reason=set-mode-called`, lines[1])
 		b.SetMode(atomicbreaker.ForcedClosed)
 		require.Len(t, log.lines(), 1)
 		time.Sleep(24 * time.Hour)
