@@ -264,10 +264,17 @@ func TestThePastOfAnHour(t *testing.T) {
 		export := r.get("?export")
 		require.Regexp(t, `^attachment; filename="breakers-\d{8}T\d{6}Z\.json"$`, export.Header().Get("Content-Disposition"))
 		require.Contains(t, export.Body.String(), `"hours": {`)
+		r.call(b, atomicbreaker.Success)
+		r.page.sample()
 		time.Sleep(31 * time.Minute)
 		synctest.Wait()
 		ask()
 		require.Len(t, got.Hour.OK, hourSlots)
+		total := uint32(0)
+		for _, n := range got.Hour.OK {
+			total += n
+		}
+		require.EqualValues(t, 1, total, "calls of more than an hour ago are counted")
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		ask()
