@@ -44,8 +44,8 @@ type outage struct {
 	reopened int
 	probes   uint64 // judged in episodes that are over
 	failed   uint64 // of these
-	held     bool // its opening was held back, and nothing in the log tells of it
-	changed  bool // since the last reminder
+	held     bool   // its opening was held back, and nothing in the log tells of it
+	changed  bool   // since the last reminder
 	remind   *time.Timer
 	next     time.Duration // until the next reminder
 }
