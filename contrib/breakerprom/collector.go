@@ -24,6 +24,7 @@ import (
 // show two Watches in one process wrap the Registerer of both with a label.
 type Collector struct {
 	watch *breakerwatch.Watch
+	sums  *sums // nil: every breaker is shown by itself
 
 	mu       sync.Mutex // one collection at a time
 	readings []breakerwatch.Reading
@@ -53,16 +54,31 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	c.readings = c.watch.Read(c.readings[:0])
 	last := c.labels
 	c.labels = make(map[string]*labelSets, len(c.readings))
-	for _, r := range byName(c.readings) {
+	order := byName(c.readings)
+	if c.sums != nil {
+		order = c.sums.take(order)
+		c.sums.send(ch)
+	}
+	for _, r := range order {
 		sets := last[r.Name]
 		if sets == nil {
 			sets = newLabelSets(r.Name)
 		}
 		c.labels[r.Name] = sets
-		e := newEmission(sets, 10, 10+len(r.Transitions)) // of a calm breaker
+		e := newEmission(sets, 16, 12) // of a calm breaker
+		e.created = sets.since(r.Counted)
 		e.reading(r)
 		e.send(ch)
 		e.probeLatency(r, ch)
+	}
+	for _, from := range inOrder {
+		e := newEmission(nil, 0, 3*len(order)+len(order)/8)
+		for _, r := range order {
+			e.sets = c.labels[r.Name]
+			e.created = e.sets.since(r.Counted)
+			e.transitions(r, from)
+		}
+		e.send(ch)
 	}
 	s := c.watch.Stats()
 	whole := newEmission(nil, 2, 1)
