@@ -1,12 +1,37 @@
 // Package breakerprom shows circuit breakers to Prometheus.
 //
-//	var watch breakerwatch.Watch
-//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
-//	err := watch.Add(b)
-//	prometheus.MustRegister(breakerprom.New(&watch))
+// Use it when Prometheus scrapes your program. A first program:
 //
-// Everything is read when it is scraped; calls pay nothing for it. README.md
-// lists the metrics; the folder also holds a dashboard for Grafana, recording
+//	package main
+//
+//	import (
+//		"log"
+//		"net/http"
+//
+//		"github.com/atomicbreaker/breaker/atomicbreaker"
+//		"github.com/atomicbreaker/breaker/contrib/breakerprom"
+//		"github.com/atomicbreaker/breaker/contrib/breakerwatch"
+//		"github.com/prometheus/client_golang/prometheus"
+//		"github.com/prometheus/client_golang/prometheus/promhttp"
+//	)
+//
+//	func main() {
+//		var watch breakerwatch.Watch
+//		b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
+//		if err := watch.Add(b); err != nil {
+//			log.Fatal(err)
+//		}
+//		prometheus.MustRegister(breakerprom.New(&watch))
+//		http.Handle("/metrics", promhttp.Handler())
+//		log.Fatal(http.ListenAndServe("localhost:8080", nil)) // see http://localhost:8080/metrics
+//	}
+//
+// Everything is read when it is scraped; calls pay nothing for it.
+//
+// # Choices
+//
+// One Collector shows all breakers of a Watch. README.md and docs/metrics.md of the
+// repository list the metrics. The folder also has a dashboard for Grafana, recording
 // rules and alerts.
 package breakerprom
 
