@@ -30,7 +30,8 @@
 //
 // # Choices
 //
-// One Collector shows all breakers of a Watch. README.md and docs/metrics.md of the
+// [New] shows each breaker of a Watch. [NewSums] adds up the breakers of groups with many
+// keys, and shows the worst of them one by one. README.md and docs/metrics.md of the
 // repository list the metrics. The folder also has a dashboard for Grafana, recording
 // rules and alerts.
 package breakerprom
