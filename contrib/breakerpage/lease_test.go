@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,10 +15,10 @@ import (
 )
 
 // lease refuses until it fails.
-type lease struct{ fails bool }
+type lease struct{ fails atomic.Bool }
 
 func (l *lease) Ask(context.Context, breakerlease.Question) (breakerlease.Answer, error) {
-	if l.fails {
+	if l.fails.Load() {
 		return breakerlease.Answer{}, errors.New("the store is down")
 	}
 	return breakerlease.Answer{Wait: time.Second, Holder: "node-7"}, nil
@@ -54,7 +55,7 @@ func TestALeaseIsOnThePage(t *testing.T) {
 		}
 		detail := r.get("?breaker=b").Body.String()
 		require.Contains(t, detail, `"holder": "node-7"`)
-		l.fails = true
+		l.fails.Store(true)
 		time.Sleep(5 * time.Second)
 		row = r.next().Rows[0]
 		require.EqualValues(t, atomicbreaker.StateHalfOpen, row[atState])
