@@ -31,35 +31,3 @@ func ExampleNew() {
 	}
 	// Output: circuitbreaker_state has 3 series
 }
-
-// A Group of thousands of keys: their sums, and the five worst one by one.
-func ExampleNewSums() {
-	var watch breakerwatch.Watch
-	hosts, err := atomicbreaker.NewGroup(atomicbreaker.GroupConfig[string]{
-		Config: watch.Config(atomicbreaker.Config{Name: "host"}),
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	watch.AddAll(breakerwatch.Values(hosts.All()))
-	hosts.Get("a.example")
-	hosts.Get("b.example")
-
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(breakerprom.NewSums(&watch, breakerprom.Sums{
-		Group: func(string) string { return "hosts" },
-		Worst: 5,
-	}))
-	families, err := registry.Gather()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, f := range families {
-		if f.GetName() == "circuitbreaker_group_breakers" {
-			fmt.Println(f.GetMetric()[0].GetGauge().GetValue(), "breakers")
-		}
-	}
-	// Output: 2 breakers
-}

@@ -1,11 +1,33 @@
-// Package watchhttp reports to a breakerwatch.Watch what went wrong with HTTP
-// exchanges. Put a [Transport] where the exchanges are made, inside of the
-// breaker:
+// Package watchhttp reports to a breakerwatch.Watch what went wrong with HTTP exchanges.
 //
-//	client := &http.Client{Transport: &breakerhttp.Transport{
-//		Breaker: b,
-//		Base:    &watchhttp.Transport{Watch: &watch, Name: b.Name()},
-//	}}
+// Use it when the metrics or the page should show which errors a breaker's HTTP calls
+// end with. A first program:
+//
+//	package main
+//
+//	import (
+//		"fmt"
+//		"net/http"
+//
+//		"github.com/atomicbreaker/breaker/atomicbreaker"
+//		"github.com/atomicbreaker/breaker/contrib/breakerhttp"
+//		"github.com/atomicbreaker/breaker/contrib/breakerwatch"
+//		"github.com/atomicbreaker/breaker/contrib/breakerwatch/watchhttp"
+//	)
+//
+//	func main() {
+//		var watch breakerwatch.Watch
+//		b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "stock"}))
+//		client := &http.Client{Transport: &breakerhttp.Transport{
+//			Breaker: b,
+//			Base:    &watchhttp.Transport{Watch: &watch, Name: b.Name()},
+//		}}
+//		_, err := client.Get("http://stock.example/4711")
+//		last, _ := watch.LastError("stock")
+//		fmt.Println(err, last.Kind, last.Text)
+//	}
+//
+// Put the [Transport] where the exchanges are made, inside the breaker's.
 package watchhttp
 
 import (
