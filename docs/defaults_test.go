@@ -157,6 +157,7 @@ var documented = []struct {
 	{"contrib/breakercaddy", []string{"Settings", "Transport", "Policy", "CircuitBreaker"}},
 	{"contrib/breakerlease", []string{"Options", "FleetOptions"}},
 	{"contrib/breakerredis", []string{"Options"}},
+	{"contrib/breakerprom", []string{"Sums"}},
 	{"contrib/breakerpage", []string{"Options"}},
 	{"contrib/breakerslog", []string{"Options"}},
 }

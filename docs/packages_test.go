@@ -30,7 +30,6 @@ var forTools = []string{
 	"contrib/breakervet/cmd/breakervet",
 	"contrib/breakerpage/browsertest", // tests
 	"contrib/faults",                  // tests
-	"contrib/breakerprom",             // its README says all of this
 	"contrib/breakercaddy",            // outside the workspace; examples/caddy is its first program
 }
 
