@@ -37,7 +37,7 @@ type classKey struct{}
 
 // WithClass returns a context that says how much the calls made under it matter, for
 // [Do], [Breaker.Do], [DoWith] and [Breaker.AcquireContext]. It panics on a Class
-// that is none of the three.
+// other than these three.
 func WithClass(ctx context.Context, c Class) context.Context {
 	if c > Sheddable {
 		panic("atomicbreaker: " + c.String() + ": want Critical, Normal or Sheddable")
