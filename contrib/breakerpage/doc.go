@@ -1,6 +1,6 @@
 // Package breakerpage shows circuit breakers on a live web page: which of them
-// refuse work, which are being tested and with what result, and what happened in
-// the last minutes.
+// refuse work, since when and why, which are being tested and with what result, and
+// what happened in the last hour.
 //
 // Use it when people should see the breakers of one process in a browser or a
 // terminal, like net/http/pprof. A first program:
@@ -35,10 +35,13 @@
 //
 // Everyone who can reach the page can read the names and figures of all breakers. Put it
 // behind the access control of an internal address. It cannot command a breaker
-// unless [Options].Authorize is set. It loads nothing from other servers.
+// unless [Options].Authorize is set; each command then has a reason, a mode has an
+// end, and all are audited. Set [Options].Hosts to the name under which the page is
+// reached. It loads nothing from other servers.
 //
 // # Choices
 //
 // ?format=json has everything as JSON, and ?format=text is a table for a terminal.
-// For many processes use package breakerprom or breakerotel.
+// A [Fleet] shows the breakers of many processes in one view, as they are now. For their
+// past use package breakerprom or breakerotel.
 package breakerpage

@@ -21,12 +21,13 @@
 //
 // An outage is two records: one at level Warn when the breaker opens, with what
 // made it open, and one at level Info when it closes, with how long that took and
-// how many probes failed. What happens in between is at level Debug. A
+// how many probes failed. One that lasts is logged again, at level Warn, after 5
+// minutes and then less and less often. What happens in between is at level Debug. A
 // breaker that opens and closes often does not fill the log.
 //
 // # Choices
 //
 // One Listener may serve many breakers. To use it together with other listeners, join
-// them with atomicbreaker.Transitions. [Options] change the levels and the limit of
-// records. A [Snapshot] is a log value with the state of a breaker at the moment.
+// them with atomicbreaker.Transitions. [Options] change the levels, the limit of
+// records and the reminders, and add the latest error. A [Snapshot] is a log value with the state of a breaker at the moment.
 package breakerslog

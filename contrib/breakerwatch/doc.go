@@ -26,8 +26,9 @@
 //
 // A Watch adds what a snapshot cannot show, because it happens between two of them:
 // how often a breaker went from which state to which and why, how its probes ended
-// and how long they took, and when it was last asked. For that, its Config must go
-// through Watch.Config.
+// and how long they took, when it was last asked, since when an outage lasts, and
+// which errors its calls ended with. For that, its Config must go
+// through Watch.Config, and for errors through Watch.Errors.
 //
 // Reading changes nothing that a call uses. Breakers are told apart by name.
 //
