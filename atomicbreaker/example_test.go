@@ -49,8 +49,8 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// closed <nil>
-	// atomicbreaker: Config.Window is 1µs, want 1ms to 24h0m0s
-	// atomicbreaker: Config.FailureRate is 25, want above 0 to 1, or Off
+	// atomicbreaker: Config.Window is 1µs, want 1ms to 24h0m0s; is the unit missing? 1000*time.Millisecond
+	// atomicbreaker: Config.FailureRate is 25, want above 0 to 1, or Off; it is a share, not per cent
 }
 
 // In a package variable: a mistake in the settings ends the program when it starts.
@@ -365,6 +365,6 @@ func ExampleConfig_Validate() {
 	c := atomicbreaker.Config{FailureRate: 1.5, Window: time.Second, Buckets: 7}
 	fmt.Println(c.Validate())
 	// Output:
-	// atomicbreaker: Config.FailureRate is 1.5, want above 0 to 1, or Off
+	// atomicbreaker: Config.FailureRate is 1.5, want above 0 to 1, or Off; it is a share, not per cent
 	// atomicbreaker: Config.Window is 1s with Buckets 7, want a bucket of a whole number of milliseconds, at least 1
 }

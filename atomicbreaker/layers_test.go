@@ -35,6 +35,7 @@ var layers = [][]string{
 	{"breaker.go", "sampler.go"},         // the Breaker's state, New, admission
 	{"settings.go"},                      // a Config as a breaker keeps it
 	{"recovery.go"},                      // how probes are judged: pure
+	{"configjson.go"},                    // a Config as JSON
 	{"validate.go"},                      // faults and defaults of a Config
 	{"config.go", "doc.go"},              // Config
 	{"record.go"},                        // what belongs to a generation beside the word
