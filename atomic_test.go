@@ -232,10 +232,10 @@ func TestGuaranteesAreKept(t *testing.T) {
 	code, mutant := regexp.MustCompile("`([^`]+)`"), regexp.MustCompile(`\*([^*]+)\*`)
 
 	var want, got []string
-	for n := range 13 {
+	for n := range 17 {
 		want = append(want, fmt.Sprint("G", n+1))
 	}
-	for n := range 10 {
+	for n := range 11 {
 		want = append(want, fmt.Sprint("I", n+1))
 		if n+1 == 5 {
 			want = append(want, "I5a")
@@ -286,60 +286,27 @@ func TestEveryPartOfVerifyHasALine(t *testing.T) {
 	require.Equal(t, parts, names("verify/README.md", "(?m)^\\|.*\\| (`\\w+`(?:, `\\w+`)*) \\| [^|]+ \\|$"))
 }
 
-// What follows is the sample of the README, and below it that it does what the
-// README says.
-
-var client inventory
-
-var b = atomicbreaker.MustNew(atomicbreaker.Config{Name: "inventory"})
-
-func Stock(ctx context.Context, sku string) (int, error) {
-	return atomicbreaker.Do(ctx, b, func(ctx context.Context) (int, error) {
-		return client.Stock(ctx, sku)
-	})
-}
-
-type inventory struct {
-	calls int
-	err   error
-}
-
-func (i *inventory) Stock(context.Context, string) (int, error) { i.calls++; return 7, i.err }
-
-func TestSampleOfTheREADME(t *testing.T) {
-	ctx, lastKnown := t.Context(), 3
-	client = inventory{}
-	b.Reset()
-
-	n, err := Stock(ctx, "4711")
-	if atomicbreaker.IsRejected(err) {
-		n = lastKnown // refused: nothing was sent
-	}
-	require.Equal(t, 7, n)
-	require.NoError(t, err)
-
-	client.err = errors.New("down")
-	for range 100 {
-		sent := client.calls
-		if n, err = Stock(ctx, "4711"); atomicbreaker.IsRejected(err) {
-			require.Equal(t, sent, client.calls, "nothing was sent")
-			break
-		}
-		require.Equal(t, client.err, err)
-	}
-	require.ErrorIs(t, err, atomicbreaker.ErrOpen)
-	require.Zero(t, n)
-
+// TestFirstProgramOfTheREADME runs the first program of the README as it is written
+// and holds what it prints against what the README says.
+func TestFirstProgramOfTheREADME(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	this, err := os.ReadFile("atomic_test.go")
-	require.NoError(t, err)
-	_, sample, _ := strings.Cut(string(readme), "```go\n")
-	sample, _, _ = strings.Cut(sample, "```")
-	for line := range strings.Lines(sample) {
-		line = strings.TrimSpace(strings.Replace(line, "b := ", "var b = ", 1))
-		require.Contains(t, string(this), line, "the sample has changed")
+	_, program, _ := strings.Cut(string(readme), "```go\n")
+	program, after, found := strings.Cut(program, "```")
+	require.True(t, found)
+	require.Contains(t, after, "prints `connection refused` ten times")
+	require.Contains(t, after, "prints `refused, nothing was sent` twice")
+	file := filepath.Join(t.TempDir(), "main.go")
+	require.NoError(t, os.WriteFile(file, []byte(program), 0o666))
+	var want strings.Builder
+	for call := range 12 {
+		said := "connection refused"
+		if call >= 10 {
+			said = "refused, nothing was sent"
+		}
+		fmt.Fprintln(&want, call+1, said)
 	}
+	require.Equal(t, want.String(), goCommand(t, "run", file))
 }
 
 // onManual returns a breaker on a clock that stands, without jitter.

@@ -193,8 +193,11 @@ func (b *Breaker) Acquire() (Ticket, error) {
 			return Ticket{}, &b.refused[refusedOpen]
 		}
 	}
-	return b.acquireSlow(nil)
+	return b.acquireSlow(noContext)
 }
+
+// noContext is of a call that has none.
+var noContext context.Context
 
 // AcquireContext is Acquire for a call that is made under ctx, the context to be
 // given to [Ticket.Done]. The breaker looks at two things of it. How long the caller waits, its

@@ -48,7 +48,7 @@ type Config struct {
 	// spread over goroutines; a larger one is exact for one goroutine and
 	// otherwise late by at most two failures for every stripe in use but one.
 	// Default: 20, of which the last 15 must have taken 50 ms at least; so calls
-	// that run into their deadline at one instant are no streak.
+	// that run into their deadline at the same time are not a streak.
 	ConsecutiveFailures int
 
 	// SlowCallDuration makes a call slow that takes this long or longer from
@@ -61,7 +61,7 @@ type Config struct {
 	// probes). Setting it needs SlowCallDuration. Default: 0.5.
 	SlowCallRate float64
 
-	// ReadyToTrip is a rule of the user's own: asked after every failure and
+	// ReadyToTrip is a rule of your own: asked after every failure and
 	// every slow call of a closed breaker, with the window including that
 	// call, it trips the breaker by returning true. It runs on the settling
 	// goroutine, concurrently with itself. Default: nil.
@@ -101,15 +101,15 @@ type Config struct {
 	// passed included.
 	Classify func(error) Outcome
 
-	// OnTransition is told of every change of state, once each, one at a
-	// time and in order, by a goroutine that holds nothing: the one that made
+	// OnTransition is called with every change of state, once each, one at a
+	// time and in order, by a goroutine that holds no lock: the one that made
 	// the change, or one that is telling of an earlier change. It may call
 	// back into the breaker. A slow listener delays announcements and that
 	// one goroutine, never other calls. A panic in it is contained and counted
 	// in [Snapshot].ListenerPanics. Default: nil.
 	OnTransition func(Transition)
 
-	// OnProbe is told of every probe that is settled with an outcome while its
+	// OnProbe is called with every probe that is settled with an outcome while its
 	// half-open episode lasts, by the goroutine that settled it, after the
 	// outcome has been counted and judged. It may run concurrently and may call
 	// back into the breaker; a slow one delays that one call. A panic in it is

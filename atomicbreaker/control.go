@@ -46,8 +46,8 @@ func (b *Breaker) Reset() {
 // SetMode sets how far the breaker acts by itself. Setting the mode it has
 // does nothing. Auto to Shadow and back changes nothing else. A breaker that
 // leaves ForcedOpen is half-open, one that leaves ForcedClosed is closed with an empty
-// window, unless Trip or Reset was called meanwhile. It panics on a mode that
-// is none.
+// window, unless Trip or Reset was called meanwhile. It panics on an unknown
+// mode.
 func (b *Breaker) SetMode(m Mode) {
 	b.mustBeMade()
 	if m > Shadow {

@@ -76,8 +76,8 @@ func Do[T any](ctx context.Context, b *Breaker, f func(ctx context.Context) (T, 
 // ctx has ended, and another breaker's refusal.
 //
 // If f or judge panics or ends its goroutine, the call is a Failure and the
-// panic goes on. So it is with an answer of judge that is no [Outcome], on
-// which DoWith panics. judge may run concurrently. DoWith returns what f
+// panic goes on. An answer of judge that is not an [Outcome] is a Failure too,
+// and DoWith panics. judge may run concurrently. DoWith returns what f
 // returned, whatever judge makes of it.
 func DoWith[T any](ctx context.Context, b *Breaker, judge func(T, error) Outcome, f func(ctx context.Context) (T, error)) (v T, err error) {
 	if b == nil || ctx == nil || judge == nil || f == nil {

@@ -26,8 +26,7 @@ type paper struct {
 	full, ticking, asked                        bool
 	ticks                                       int64
 	succeededProbes, failedProbes               int // the classic rule
-	calls, failures                             int // the verdicts of this stay in half-open
-	callsBefore, failuresBefore                 int // those before the last quiet tick
+	all, failedOfAll                            int // the verdicts of this stay in half-open
 
 	armed time.Duration // the timer; never if it is stopped
 
@@ -61,7 +60,7 @@ func (p *paper) to(s State) {
 	case StateHalfOpen:
 		first := max(p.c.Recovery.Concurrent, 1)
 		p.written = written{W: first, weight: p.weight, doubt: p.doubt}
-		p.calls, p.failures, p.callsBefore, p.failuresBefore = 0, 0, 0, 0
+		p.all, p.failedOfAll = 0, 0
 		p.since, p.silentSince, p.raisedAt, p.pace, p.fastest = p.now, p.now, 0, p.cool, never
 		p.full, p.ticking, p.asked = false, false, false
 		p.succeededProbes, p.failedProbes = 0, 0
@@ -70,8 +69,11 @@ func (p *paper) to(s State) {
 }
 
 func (p *paper) trip() {
-	if p.now-p.since >= p.c.Window {
+	switch {
+	case p.now-p.since >= p.c.Window:
 		p.doubt = 0
+	case p.gen > 0: // it had recovered
+		p.doubt = min(p.doubt+1, 3)
 	}
 	p.trippedAt, p.cool = p.now, p.c.Cooldown.Min
 	p.to(StateOpen)
@@ -86,11 +88,27 @@ func (p *paper) reopen() {
 	p.to(StateOpen)
 }
 
+// well: ten successes more than keep the failures level at the trip share.
+func (p *paper) well() bool {
+	return (p.all-p.failedOfAll)*p.weight >= p.failedOfAll*(16-p.weight)+10*p.weight
+}
+
+// standing is what the probes since the last cut mean at a quiet tick.
+func (p *paper) standing() (closes, reopens bool) {
+	switch {
+	case !p.alive || p.c.Recovery.Probes > 0:
+		return false, false
+	case p.written.calls > 0 && 16*p.written.failures >= p.weight*p.written.calls:
+		return false, p.written.calls >= p.c.MinimumCalls
+	}
+	return p.doubt == 0 || p.well(), false
+}
+
 // relapse begins a new outage where the dependency was well: the window has seen a
 // success, and fewer failed than trip. If it has only seen a success, doubt grows.
 func (p *paper) relapse() {
 	switch answered := p.c.Recovery.Probes == 0 && (p.alive || p.cut > 0); {
-	case answered && 16*p.failures < p.weight*p.calls:
+	case answered && p.well():
 		p.trippedAt, p.doubt = p.now, 0
 	case answered:
 		p.doubt = min(p.doubt+1, 3)
@@ -159,14 +177,21 @@ func (p *paper) reportProbe(t paperTicket, o Outcome) {
 		}
 	}
 	if o != Ignored {
-		p.calls++
+		p.all++
 	}
 	a := answer{failed: o == Failure, others: t.others, slow: slow}
 	if o == Failure {
-		p.failures++
+		p.failedOfAll++
 		a.door = p.fastest != never && max(p.now-t.start, 1) < p.fastest
 	}
+	cut := p.cut
 	p.settle(t.cut, o, a)
+	if o != Ignored && t.cut == cut && p.cut == cut {
+		p.calls++
+		if o == Failure {
+			p.failures++
+		}
+	}
 	switch {
 	case p.opens:
 		p.relapse()
@@ -222,11 +247,14 @@ func (p *paper) look() {
 func (p *paper) lookHalfOpen() {
 	r := p.c.Recovery
 	tick := int64((p.now - p.since) / r.Quiet)
-	sees := p.alive && r.Probes == 0
+	closes, reopens := p.standing()
 	if p.ticking && tick > p.ticks { // every QUIET
-		calls, failures := p.calls-p.callsBefore, p.failures-p.failuresBefore
-		p.callsBefore, p.failuresBefore = p.calls, p.failures
-		if sees && !p.full && (calls == 0 || 16*failures < p.weight*calls) {
+		switch {
+		case reopens:
+			p.relapse()
+			p.reopen()
+			return
+		case closes && !p.full:
 			p.to(StateClosed)
 			return
 		}
@@ -247,7 +275,7 @@ func (p *paper) lookHalfOpen() {
 		p.raisedAt = p.now
 		p.pace = min(2*p.pace, p.c.Cooldown.Max)
 	}
-	p.ticking = p.inf > 0 || p.full || sees
+	p.ticking = p.inf > 0 || p.full || closes || reopens
 	if !p.ticking {
 		return
 	}

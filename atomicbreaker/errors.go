@@ -69,8 +69,8 @@ func allRejected(errs []error, visits *int) bool {
 }
 
 // RejectedError is a breaker's refusal. It is made once per breaker and kind,
-// so that refusing allocates nothing; what it tells of the present is told by
-// methods.
+// so that refusing allocates nothing; its methods say what is true at the
+// moment.
 type RejectedError struct {
 	breaker *Breaker
 	kind    refusal

@@ -15,6 +15,201 @@ import (
 
 var errDown = errors.New("connection refused")
 
+// One breaker for each dependency, and another answer while it refuses.
+func Example() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{Name: "inventory"})
+	stock := func(ctx context.Context, sku string) (int, error) {
+		return 0, errDown // the call to the dependency
+	}
+
+	lastKnown, sent := 7, 0
+	for range 12 {
+		n, err := atomicbreaker.Do(context.Background(), b, func(ctx context.Context) (int, error) {
+			sent++
+			return stock(ctx, "4711")
+		})
+		if atomicbreaker.IsRejected(err) {
+			n = lastKnown // nothing was sent
+		}
+		_ = n
+	}
+	fmt.Println(sent, "calls were sent; the breaker is", b.State())
+	// Output: 10 calls were sent; the breaker is open
+}
+
+func ExampleNew() {
+	b, err := atomicbreaker.New(atomicbreaker.Config{
+		Name:        "inventory",
+		Window:      time.Minute,
+		FailureRate: 0.25,
+	})
+	fmt.Println(b.State(), err)
+
+	_, err = atomicbreaker.New(atomicbreaker.Config{FailureRate: 25, Window: time.Microsecond})
+	fmt.Println(err)
+	// Output:
+	// closed <nil>
+	// atomicbreaker: Config.Window is 1µs, want 1ms to 24h0m0s; is the unit missing? 1000*time.Millisecond
+	// atomicbreaker: Config.FailureRate is 25, want above 0 to 1, or Off; it is a share, not per cent
+}
+
+// In a package variable: a mistake in the settings ends the program when it starts.
+func ExampleMustNew() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{Name: "inventory"})
+	fmt.Println(b.Name(), b.State())
+	// Output: inventory closed
+}
+
+// A breaker for each host: one that is down does not stop calls to the others.
+func ExampleNewGroup() {
+	hosts, err := atomicbreaker.NewGroup(atomicbreaker.GroupConfig[string]{
+		Config: atomicbreaker.Config{Name: "shard", ConsecutiveFailures: 2},
+		Max:    1000,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 {
+		_ = hosts.Get("a.example").Do(context.Background(), func(context.Context) error { return errDown })
+	}
+	fmt.Println(hosts.Get("a.example").Name(), "is", hosts.Get("a.example").State())
+	fmt.Println(hosts.Get("b.example").Name(), "is", hosts.Get("b.example").State())
+	// Output:
+	// shard a.example is open
+	// shard b.example is closed
+}
+
+func ExampleIsRejected() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{Name: "inventory"})
+	b.Trip()
+	err := b.Do(context.Background(), func(context.Context) error { return nil })
+	err = fmt.Errorf("stock of 4711: %w", err)
+
+	fmt.Println(atomicbreaker.IsRejected(err))
+	fmt.Println(errors.Is(err, atomicbreaker.ErrOpen))
+	var rejected *atomicbreaker.RejectedError
+	if errors.As(err, &rejected) {
+		fmt.Println(rejected.Name(), "may be asked again in a moment:", rejected.RetryAfter() > 0)
+	}
+	// Output:
+	// true
+	// true
+	// inventory may be asked again in a moment: true
+}
+
+// What an operator sees.
+func ExampleBreaker_Snapshot() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{Name: "inventory", ConsecutiveFailures: 2})
+	for range 3 {
+		_ = b.Do(context.Background(), func(context.Context) error { return errDown })
+	}
+	s := b.Snapshot()
+	fmt.Println(s.Name, "is", s.State, "because of", s.Reason)
+	fmt.Println(s.Failed, "failed,", s.Refused(), "refused")
+	// Output:
+	// inventory is open because of streak
+	// 2 failed, 1 refused
+}
+
+// What an operator commands.
+func ExampleBreaker_Trip() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{Name: "inventory"})
+	b.Trip() // opens; it recovers by itself
+	fmt.Println(b.State())
+	b.Reset() // closes, with empty counts
+	fmt.Println(b.State())
+	b.SetMode(atomicbreaker.ForcedOpen) // until the mode is changed
+	fmt.Println(b.State(), b.Snapshot().Mode)
+	// Output:
+	// open
+	// closed
+	// open forced-open
+}
+
+// An error that is an answer does not count against the dependency.
+func ExampleConfig_classify() {
+	errNotFound := errors.New("not found")
+	b := atomicbreaker.MustNew(atomicbreaker.Config{
+		ConsecutiveFailures: 2,
+		Classify: func(err error) atomicbreaker.Outcome {
+			if errors.Is(err, errNotFound) {
+				return atomicbreaker.Success
+			}
+			return atomicbreaker.Failure
+		},
+	})
+	for range 5 {
+		_ = b.Do(context.Background(), func(context.Context) error { return errNotFound })
+	}
+	fmt.Println(b.State(), b.Snapshot().Succeeded)
+	// Output: closed 5
+}
+
+// The rule of most other breakers: three probes one after the other, all must succeed.
+func ExampleConfig_classicRecovery() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{
+		Recovery: atomicbreaker.Recovery{Probes: 3, Concurrent: 1},
+		Cooldown: atomicbreaker.Cooldown{Min: 5 * time.Second, Max: 5 * time.Second, Factor: 1},
+	})
+	fmt.Println(b.State())
+	// Output: closed
+}
+
+func ExampleTicket_Report() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{})
+	ticket, err := b.Acquire()
+	if err != nil {
+		return
+	}
+	// A message queue has delivered the message later, on another goroutine.
+	fmt.Println(ticket.Report(atomicbreaker.Success))
+	fmt.Println(ticket.Report(atomicbreaker.Failure), "a ticket counts once")
+	// Output:
+	// true
+	// false a ticket counts once
+}
+
+func ExampleTicket_Cancel() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{})
+	ticket, err := b.Acquire()
+	if err != nil {
+		return
+	}
+	ticket.Cancel() // the call was not made after all
+	fmt.Println(b.Snapshot().Cancelled)
+	// Output: 1
+}
+
+// A stream is judged by its beginning where that matters: a probe's place is free
+// for the next call.
+func ExampleTicket_Answered() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{})
+	ticket, err := b.AcquireContext(context.Background())
+	if err != nil {
+		return
+	}
+	ticket.Answered()                      // the first message is here
+	ticket.Done(context.Background(), nil) // the stream has ended
+	fmt.Println(b.Snapshot().Succeeded)
+	// Output: 1
+}
+
+func ExampleBreaker_AcquireContext() {
+	b := atomicbreaker.MustNew(atomicbreaker.Config{})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+
+	ticket, err := b.AcquireContext(ctx) // it sees how long the caller waits
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = nil // what the call came to
+	fmt.Println(ticket.Done(ctx, err))
+	// Output: true
+}
+
 func ExampleBreaker_Do() {
 	b := atomicbreaker.MustNew(atomicbreaker.Config{Name: "payments", ConsecutiveFailures: 3})
 
@@ -170,6 +365,6 @@ func ExampleConfig_Validate() {
 	c := atomicbreaker.Config{FailureRate: 1.5, Window: time.Second, Buckets: 7}
 	fmt.Println(c.Validate())
 	// Output:
-	// atomicbreaker: Config.FailureRate is 1.5, want above 0 to 1, or Off
+	// atomicbreaker: Config.FailureRate is 1.5, want above 0 to 1, or Off; it is a share, not per cent
 	// atomicbreaker: Config.Window is 1s with Buckets 7, want a bucket of a whole number of milliseconds, at least 1
 }

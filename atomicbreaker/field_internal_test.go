@@ -60,7 +60,7 @@ func TestFieldFullFieldsKeepTheirNeighbours(t *testing.T) {
 		t.Errorf("evidence at its limits reads back as %+v, want %+v", got, e)
 	}
 	r := recovery{weight: 1}
-	if next, does := r.judge(e, 1, 2, answer{failed: true}); does.verdict != cut || next.cut == 0 {
+	if next, does := r.judge(e, 1, 2, answer{failed: true, others: 1}); does.verdict != cut || next.cut == 0 {
 		t.Errorf("the cut after the last is %d, %v", next.cut, does.verdict)
 	}
 }

@@ -31,7 +31,7 @@ const (
 // A key that does not equal itself, such as a NaN or a struct or array that holds one, could
 // never be found again: it too gets Overflow, and nothing is kept for it.
 //
-// A dropped breaker goes on working for whoever holds it, but the group
+// A dropped breaker goes on working for those that hold it, but the group
 // answers with another one: ask for a key at each call, and keep the ticket,
 // not the breaker. With Config.WindowCalls outcomes have no time; a breaker is then idle from when
 // the group, looking for room, sees it again without a new outcome.

@@ -9,23 +9,23 @@ import (
 // GroupConfig says how a [Group] makes breakers and how many it keeps. The
 // zero value is valid and means the default everywhere.
 type GroupConfig[K comparable] struct {
-	// Config is the configuration of every breaker but for its name, which is
+	// Config is the configuration of every breaker, except for its name, which is
 	// Config.Name, if set, a space, and the key as fmt.Sprint writes it.
 	Config Config
 
 	// Configure, if not nil, returns the configuration of a key's breaker. It
 	// is given Config with the name filled in. It runs on the goroutine that
-	// asks for the key, with nothing held; it may run concurrently, more than once for one
+	// asks for the key, without a lock; it may run concurrently, more than once for one
 	// key, and may Get other keys, whose Configure may do so too, up to 64 deep.
 	// A Configure that asks for its own key, itself or through other keys, is
 	// therefore called 64 times and then panics. Default: nil.
 	Configure func(key K, c Config) Config
 
-	// OnError, if not nil, is told of a key for which Configure returned a
+	// OnError, if not nil, is called with a key for which Configure returned a
 	// configuration that [Config.Validate] finds fault with. The key's breaker
 	// is then made from Config. [GroupStats].Misconfigured counts these in any
-	// case. It is also told of the first key that does not equal itself, such as a NaN.
-	// It runs on the goroutine that asked for the key, with nothing held.
+	// case. It is also called with the first key that does not equal itself, such as a NaN.
+	// It runs on the goroutine that asked for the key, without a lock.
 	// Default: nil.
 	OnError func(key K, err error)
 

@@ -18,7 +18,7 @@ type probing struct {
 	firstAt   atomic.Int64  // instant of its first admission
 	heard     atomic.Int64  // instant of the last settling, or of the admission that found nobody in flight
 	fastest   tagged        // latency of the fastest success, in nanoseconds
-	top       tagged        // probes in flight when the window was cut at the door last
+	lull      tagged        // what there was since the last cut, see lull
 	calls     tagged        // the counts of this episode
 	failures  tagged
 	slow      tagged
@@ -44,7 +44,7 @@ func (b *Breaker) acquireProbe(w word, ctx context.Context) (Ticket, error) {
 	}
 	for looked := false; w.phase() == phaseHalfOpen; {
 		next, ok := w.admit()
-		if !ok {
+		if !ok || w.inFlight() >= w.places(ctx) {
 			return b.refuseProbe(w)
 		}
 		now := b.cfg().Clock.Now()
@@ -122,12 +122,8 @@ func (b *Breaker) settleProbe(t *Ticket, k ring.Kind, after time.Duration, answe
 			break
 		}
 	}
-	if does.verdict == cut {
-		top := uint64(0)
-		if does.door {
-			top = uint64(does.others)
-		}
-		b.top.update(gen, func(uint64, bool) uint64 { return top })
+	if b.cfg().recovery.probes == 0 {
+		b.lull.update(gen, func(v uint64, _ bool) uint64 { return lullOf(v).after(k == ring.Failure || slow, does).pack() })
 	}
 	raise(&b.heard, int64(now))
 	b.noteProbe(gen, Outcome(k), latency, slow)

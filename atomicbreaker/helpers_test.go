@@ -94,11 +94,15 @@ func halfOpened(t testing.TB, c Config) (*Breaker, *clock.Manual) {
 }
 
 // recover closes a half-open breaker of the default recovery by its shortest
-// way: one success and two quiet ticks.
+// way: one success and two quiet ticks, or ten where there is doubt.
 func recoverBy(t testing.TB, b *Breaker, manual *clock.Manual) {
 	t.Helper()
 	calls(t, b, 1, Success)
 	manual.Advance(2 * b.cfg().Recovery.Quiet)
+	if b.State() != StateClosed {
+		calls(t, b, wellBy-1, Success)
+		manual.Advance(2 * b.cfg().Recovery.Quiet)
+	}
 	require.Equal(t, StateClosed, b.State())
 }
 

@@ -74,13 +74,13 @@ func (b *Breaker) askBefore(h *hold, over CooldownOver) (wait time.Duration) {
 }
 
 // EndCooldown makes an open breaker half-open now, without asking
-// [Config].BeforeProbe: for whoever has reason to think that the dependency is
+// [Config].BeforeProbe: for callers that have reason to think that the dependency is
 // back, such as another breaker's success. It reports whether this call did it; a
 // breaker that is not open, or forced, is left as it is.
 func (b *Breaker) EndCooldown() bool { return b.endCooldown(0, true) }
 
 // EndCooldownOf is EndCooldown for one generation: it leaves a breaker alone
-// that has changed its state since. It is for whoever answers BeforeProbe late.
+// that has changed its state since. It is for callers that answer BeforeProbe late.
 func (b *Breaker) EndCooldownOf(generation uint32) bool { return b.endCooldown(generation, false) }
 
 func (b *Breaker) endCooldown(generation uint32, any bool) bool {

@@ -33,6 +33,9 @@ func (b *Breaker) countLast(gen uint32, k ring.Kind, slow bool, after time.Durat
 			continue
 		}
 		s := b.ring.AddTotal(k)
+		if b.sampler.Load() == nil && b.cfg().watches {
+			b.kick() // no window of time wakes the worker
+		}
 		if slow {
 			b.ring.AddTotal(ring.Slow)
 		}

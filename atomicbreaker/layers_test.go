@@ -30,15 +30,16 @@ var layers = [][]string{
 	{"timer.go", "late.go"}, // what time does
 	{"hold.go"},             // who holds it back at the end of a cooldown
 	{"closed.go", "rolling.go", "lastcalls.go", "watch.go", "brake.go", "halfopen.go", "verdict.go", "silence.go", "streak.go"}, // counting, and judging probes
-	{"transition.go"},            // opening, cooldown, closing
-	{"announce.go", "errors.go"}, // telling
-	{"breaker.go", "sampler.go"}, // the Breaker's state, New, admission
-	{"settings.go"},              // a Config as a breaker keeps it
-	{"recovery.go"},              // how probes are judged: pure
-	{"validate.go"},              // faults and defaults of a Config
-	{"config.go", "doc.go"},      // Config
-	{"record.go"},                // what belongs to a generation beside the word
-	{"claim.go", "trend.go"},     // what a ticket remembers of the word, what counts say from tick to tick: pure
+	{"transition.go"},                    // opening, cooldown, closing
+	{"announce.go", "errors.go"},         // telling
+	{"breaker.go", "sampler.go"},         // the Breaker's state, New, admission
+	{"settings.go"},                      // a Config as a breaker keeps it
+	{"recovery.go"},                      // how probes are judged: pure
+	{"configjson.go"},                    // a Config as JSON
+	{"validate.go"},                      // faults and defaults of a Config
+	{"config.go", "doc.go"},              // Config
+	{"record.go"},                        // what belongs to a generation beside the word
+	{"claim.go", "class.go", "trend.go"}, // what a ticket remembers of the word, what counts say from tick to tick: pure
 	{"word.go", "tagged.go", "baton.go", "instant.go"}, // words of 64 bits and instants: pure
 	{"state.go"}, // the enumerations
 }

@@ -272,11 +272,23 @@ func TestFirstVerdictIsASingleCall(t *testing.T) {
 	require.Equal(t, ReasonProbeFailed, b.Snapshot().Reason)
 }
 
+// A window is not cut because of a probe that was alone: there is nothing to cut.
+func TestFailuresOfProbesThatAreAloneReopen(t *testing.T) {
+	b, _ := halfOpened(t, Config{})
+	calls(t, b, 1, Success)
+	calls(t, b, 4, Failure)
+	require.Equal(t, inWindow{0, 3}, windowShown(b))
+	calls(t, b, 1, Failure)
+	require.Equal(t, StateOpen, b.State())
+}
+
 func TestTwoCutsWithNoSuccessBetweenReopen(t *testing.T) {
 	b, _ := halfOpened(t, Config{})
 	calls(t, b, 1, Success)
+	other := admitted(t, b)
 	calls(t, b, 5, Failure)
 	require.Equal(t, StateHalfOpen, b.State())
+	other.Cancel()
 	calls(t, b, 4, Failure)
 	require.Equal(t, StateHalfOpen, b.State())
 	calls(t, b, 1, Failure)

@@ -92,6 +92,17 @@ func (r *recovery) ill(calls, failures uint64) bool {
 	return calls > 0 && failures*tallyOne >= uint64(r.weight)*calls
 }
 
+// wellBy net successes show that a dependency is well: by chance, one that fails
+// half of its calls seldom has so many.
+const wellBy = 10
+
+// well reports whether there were wellBy successes more than keep the failures
+// level at the trip share.
+func (r *recovery) well(calls, failures uint64) bool {
+	w := uint64(r.weight)
+	return (calls-min(failures, calls))*w >= failures*(tallyOne-w)+wellBy*w
+}
+
 // evidence is what the probes of one generation have shown so far.
 //
 //	 63           32 31        16 15   14     8 7      2 1   0
@@ -138,6 +149,7 @@ type effect struct {
 	verdict verdict
 	others  int  // of a cut: how many probes were in flight when the failing one was sent
 	door    bool // of a cut: at the door
+	stale   bool // the probe was sent before the last cut
 	grow    int  // places to add to the window; the classic rule takes one away
 }
 
@@ -158,7 +170,7 @@ type answer struct {
 	held   bool // a success that is slow and took more than half of what callers wait
 	door   bool // a failure, quicker than any success
 	need   int  // calls that were in flight before the trip, at this latency; 0 if unknown
-	top    int  // at how many in flight the window was cut at the door; 0 if it was not
+	since  lull // what there was since the last cut
 }
 
 // judge takes one answer into the evidence. used and window are of the word
@@ -178,9 +190,9 @@ func (r *recovery) judge(e evidence, used, window int, a answer) (evidence, effe
 		credit += creditSlow
 	case e.cut == 0:
 		grow = ramp(window, a.need)
-	case doorFastOf*window < doorFast*a.top:
+	case doorFastOf*window < doorFast*a.since.top:
 		grow = 1
-	case doorSlowOf*window <= doorSlow*a.top:
+	case doorSlowOf*window <= doorSlow*a.since.top:
 		credit += creditDoor
 	default:
 		credit += creditFast
@@ -209,21 +221,61 @@ func (r *recovery) failure(e evidence, window int, a answer) (evidence, effect) 
 		e.tally = uint8(tally)
 		return e, effect{}
 	}
-	wasAlive := e.alive
-	e.tally, e.credit, e.alive = 0, 0, false
-	if !wasAlive || window <= 1 {
-		// Two cuts and no success between: dead, not slow. Or the window can be cut no
-		// further; it bounds calls in flight, and with fast answers one in flight
-		// is thousands a second.
+	e.tally, e.credit = 0, 0
+	if !e.alive || window <= 1 || a.others == 0 || e.cut > 0 && r.ill(a.since.calls, a.since.failures) {
+		// Two cuts and no success between: dead, not slow. Or there is nothing to cut, because
+		// the window is one or the probe was alone: a window bounds calls in flight, and with
+		// fast answers one in flight is thousands a second. Or the last cut has not helped.
 		return e, effect{verdict: reopen}
 	}
-	e.cut = max(e.cut+1, 1)
+	e.cut, e.alive = max(e.cut+1, 1), false
 	return e, effect{verdict: cut, others: a.others, door: a.door}
 }
 
 // tolerance is how many net failures cut the window, by the doubt.
 func tolerance(doubt uint8) int {
 	return [maxDoubt + 1]int{netFailures, 3, 2, 1}[doubt&maxDoubt]
+}
+
+// A lull is the time since the last cut, in 48 bits beside the evidence:
+//
+//	 47       34 33       17 16        0
+//	+-----------+-----------+-----------+
+//	|    top    |   calls   | failures  |
+//	+-----------+-----------+-----------+
+type lull struct {
+	top             int    // probes in flight at that cut, if it was at the door; otherwise 0
+	calls, failures uint64 // of probes sent since
+}
+
+const (
+	lullBits = 17
+	lullMask = 1<<lullBits - 1
+)
+
+func (l lull) pack() uint64 { return uint64(l.top)<<(2*lullBits) | l.calls<<lullBits | l.failures }
+
+func lullOf(v uint64) lull {
+	return lull{top: int(v >> (2 * lullBits) & maxInFlight), calls: v >> lullBits & lullMask, failures: v & lullMask}
+}
+
+// after is the lull after an outcome and what it did.
+func (l lull) after(failed bool, does effect) lull {
+	switch {
+	case does.verdict == cut && does.door:
+		return lull{top: does.others}
+	case does.verdict == cut:
+		return lull{}
+	case does.stale:
+		return l
+	case l.calls == lullMask:
+		l.calls, l.failures = l.calls/2, l.failures/2 // the share stays
+	}
+	l.calls++
+	if failed {
+		l.failures++
+	}
+	return l
 }
 
 // A trial is the evidence of the classic rule, in the same word.

@@ -17,6 +17,8 @@ type written struct {
 	weight        int // T': what a success takes off the tally
 	doubt         int // stays of this outage in which it answered and failed again
 	top           int // in flight at the last cut at the door
+	calls         int // since the last cut, of probes sent after it
+	failures      int // of these
 	closed, opens bool
 }
 
@@ -63,11 +65,11 @@ func (s *written) settle(ticketCut int, o Outcome, a answer) {
 		s.tally += 16 - s.weight
 		if s.tally >= H*(16-s.weight) {
 			s.tally, s.credit = 0, 0
-			if !s.alive || s.W == 1 {
+			if !s.alive || s.W == 1 || a.others == 0 || s.cut > 0 && s.calls > 0 && 16*s.failures >= s.weight*s.calls {
 				s.opens = true
 				return
 			}
-			s.top = 0
+			s.top, s.calls, s.failures = 0, 0, 0
 			if s.W = min(s.W, a.others); a.door {
 				s.top = a.others
 				s.W = max(1, s.W*3/4)
@@ -107,12 +109,13 @@ func TestJudgeIsTheWrittenAlgorithm(t *testing.T) {
 						for _, load := range loads {
 							for _, a := range []answer{
 								{}, {slow: true}, {slow: true, held: true}, {need: 3}, {need: 100}, {need: 10_000},
-								{top: 4}, {top: 63}, {top: 16_000}, {failed: true}, {failed: true, door: true},
+								{since: lull{top: 4}}, {since: lull{top: 63}}, {since: lull{top: 16_000}}, {failed: true}, {failed: true, door: true},
+								{failed: true, since: lull{calls: 100, failures: 5}}, {failed: true, since: lull{calls: 100, failures: 100}},
 							} {
 								a.others = load.others
 								e.doubt = uint8(cases % 4)
 								want := written{W: load.window, inf: load.used, cut: cut, alive: alive, tally: tally, credit: credit, weight: weight,
-									doubt: int(e.doubt), top: a.top}
+									doubt: int(e.doubt), top: a.since.top, calls: int(a.since.calls), failures: int(a.since.failures)}
 								o := Success
 								if a.failed {
 									o = Failure
@@ -153,10 +156,10 @@ func judgedAs(rule recovery, e evidence, used, window int, a answer, want writte
 	got := written{
 		W: w.window(), inf: w.inFlight(), cut: int(next.cut), alive: next.alive,
 		tally: int(next.tally), credit: int(next.credit), weight: want.weight,
-		doubt: int(next.doubt), top: want.top,
+		doubt: int(next.doubt), top: want.top, calls: want.calls, failures: want.failures,
 	}
 	if does.verdict == cut { // what the breaker notes then
-		got.top = 0
+		got.top, got.calls, got.failures = 0, 0, 0
 		if does.door {
 			got.top = does.others
 		}

@@ -40,6 +40,7 @@ type sampler struct {
 	longest  atomic.Int64  // the longest success of a probe that had been given up
 	blamed   atomic.Int64  // what a timed call whose context ended said last, see blame
 	braked   atomic.Uint64 // usual at the last brake
+	lost     atomic.Int64  // the latency of a call that had lost its slot, the last one; 0: none since the last look
 	asleep   atomic.Bool   // nobody looks at the samples until a caller kicks
 
 	watch // the worker's own
@@ -208,25 +209,14 @@ func (b *Breaker) learn(c claim, start, now time.Duration) {
 		}
 		done |= told
 	default:
-		if x = s.another(); x == nil {
-			return
-		}
+		s.lost.Store(int64(latency))
+		return
 	}
 	x.span.Store(int64(latency))
 	x.state.Store(done)
 	if done&slotLate != 0 && done&slotTold == 0 {
 		b.kickAt(now)
 	}
-}
-
-// another takes a free slot for a call that has lost its own.
-func (s *sampler) another() *slot {
-	for i := range s.slots {
-		if x := &s.slots[i]; x.state.CompareAndSwap(slotFree, slotBusy) {
-			return x
-		}
-	}
-	return nil
 }
 
 // unsample gives the slot of a sampled call back that has taught nothing.

@@ -43,16 +43,15 @@ func (b *Breaker) quietSince(w word) time.Duration {
 	return since
 }
 
-// quietTick closes if the window has not been full since the last tick, there
-// has been a success since the last cut, and fewer probes have failed since the last tick than
-// would open the breaker again. A window that is full now is full in the time to
-// come: who only asks Ready sees that and sets no flag.
-func (b *Breaker) quietTick(w word, alive bool) bool {
+// quietTick closes if the window has not been full since the last tick and the
+// probes allow it. A window that is full now is full in the time to come: who only asks
+// Ready sees that and sets no flag. It reopens if they demand it.
+func (b *Breaker) quietTick(w word) bool {
 	full := markOf(w.generation())
-	c := b.episode(w.generation())
-	calls, failures := uint32(c.Calls)-b.judged[0], uint32(c.Failures)-b.judged[1]
-	b.judged = [2]uint32{uint32(c.Calls), uint32(c.Failures)}
-	if alive && b.full.Load() != full && !b.cfg().recovery.ill(uint64(calls), uint64(failures)) {
+	switch closes, reopens := b.standing(w); {
+	case reopens:
+		return b.trip(w.generation(), ReasonProbeFailed, b.episode(w.generation()), 0)
+	case closes && b.full.Load() != full:
 		return b.close(w)
 	}
 	if w.inFlight() < w.window() {
@@ -71,16 +70,15 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 	quiet := b.cfg().Recovery.Quiet
 	since := b.quietSince(w)
 	if b.episodeOf != gen {
-		b.episodeOf, b.ticks, b.raisedAt, b.judged = gen, noTicks, b.since(w), [2]uint32{}
+		b.episodeOf, b.ticks, b.raisedAt = gen, noTicks, b.since(w)
 		b.pace = b.cfg().Cooldown.Min
 		if cool, ok := b.cool.get(gen - 1); ok {
 			b.pace = time.Duration(cool)
 		}
 	}
-	alive := b.cfg().recovery.probes == 0 && evidenceOf(b.evidence.Load(), gen).alive
 	last := b.ticks
 	b.ticks = int64(passed(since, now) / quiet)
-	if b.ticks > last && b.quietTick(w, alive) || b.giveUp(now) {
+	if b.ticks > last && b.quietTick(w) || b.giveUp(now) {
 		return now
 	}
 	start := b.silentSince(w)
@@ -92,7 +90,7 @@ func (b *Breaker) tickHalfOpen(w word, now time.Duration) time.Duration {
 		b.raisedAt = now
 		b.pace = min(2*b.pace, b.cfg().Cooldown.Max)
 	}
-	if w.inFlight() == 0 && !alive && b.full.Load() != markOf(gen) {
+	if closes, reopens := b.standing(w); w.inFlight() == 0 && b.full.Load() != markOf(gen) && !closes && !reopens {
 		b.ticks = noTicks
 		return never
 	}

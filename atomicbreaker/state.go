@@ -28,7 +28,7 @@ func (s *State) UnmarshalText(text []byte) error {
 	return parseName(s, stateNames[:], "state", text)
 }
 
-// Mode is how far an operator lets a breaker act on what it sees.
+// Mode says how far a breaker acts by itself.
 type Mode uint8
 
 const (
@@ -173,7 +173,7 @@ func share(part, whole uint64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Transition tells of one change of state.
+// Transition is one change of state.
 type Transition struct {
 	Name       string        // the breaker's name
 	From, To   State         // From is always the previous transition's To
@@ -183,8 +183,8 @@ type Transition struct {
 	At         time.Duration // the instant on the breaker's clock
 }
 
-// Probe tells of one probe. Those that were cancelled, given up or late are
-// not told of.
+// Probe is one probe that has ended. Those that were cancelled, given up or late are
+// not reported.
 type Probe struct {
 	Name       string        // the breaker's name
 	Generation uint32        // the half-open episode that it was part of

@@ -35,8 +35,8 @@ const (
 	ticketAnswered // and not settled yet
 )
 
-// Report settles the ticket with an explicit outcome. An outcome that is none
-// of Success, Failure, Ignored and Local settles it as a Failure and panics.
+// Report settles the ticket with an explicit outcome. An outcome other than Success,
+// Failure, Ignored and Local settles it as a Failure and panics.
 func (t *Ticket) Report(o Outcome) bool {
 	if !t.first() {
 		return false
@@ -59,7 +59,7 @@ func (t *Ticket) ReportAfter(o Outcome, after time.Duration) bool {
 // Done settles the ticket by the error of the call, which was made under ctx,
 // the caller's own context:
 //
-//   - nil is Success, whatever became of the context;
+//   - nil is Success, also if the context has ended;
 //   - an error for which [IsRejected] is true, another breaker's refusal, is
 //     Ignored;
 //   - an error after ctx has ended, cancelled or past its deadline, is judged by how
@@ -72,8 +72,8 @@ func (t *Ticket) ReportAfter(o Outcome, after time.Duration) bool {
 // ticket from Acquire is judged as the last of those whose context ended.
 //
 // If Classify or a method of err or ctx panics or ends the goroutine, the
-// ticket is settled as a Failure and the panic goes on. So it is with an error
-// and a nil ctx, on which Done panics; with a nil error ctx is not looked at.
+// ticket is settled as a Failure and the panic goes on. An error with a nil ctx
+// is a Failure too, and Done panics; with a nil error ctx is not looked at.
 // Who has no context uses [Ticket.Report].
 func (t *Ticket) Done(ctx context.Context, err error) bool {
 	if err != nil {
@@ -127,8 +127,8 @@ func (t *Ticket) Cancel() bool {
 // call that did so, and false for a ticket that is settled or was answered already.
 //
 // For a probe that is the verdict, a Success, and its place goes to the next one: a
-// stream that lasts for an hour keeps no breaker half-open. The ticket is settled at the end of the call all the
-// same, with what became of it; for a call that has been answered, the end of its caller's context is never a
+// stream that lasts for an hour keeps no breaker half-open. Settle the ticket at the end of the call as usual, with
+// its outcome; for a call that has been answered, the end of its caller's context is never a
 // Failure.
 func (t *Ticket) Answered() bool {
 	b, c, start := t.breaker, t.claim, t.start
@@ -237,7 +237,7 @@ func (t *Ticket) settleTimed(kind ring.Kind, after time.Duration) {
 	}
 	b.countClosed(t.claim.generation(), kind, slow, after)
 	switch {
-	case !sampled:
+	case !sampled || t.claim.has(claimAnswered): // which has told its latency already
 	case kind == ring.Failure:
 		b.kickAt(now) // who calls seldom must not wait for a tick
 	default:

@@ -17,8 +17,7 @@ type worker struct {
 	turned  atomic.Int64  // the latest instant by which the window was moved
 	running baton         // of who does the work
 
-	episodeOf uint32        // the half-open generation that what follows is of
-	judged    [2]uint32     // the probes up to the last quiet tick, modulo 2^32: all, and those that failed
+	episodeOf uint32        // the half-open generation that the next three are of
 	ticks     int64         // quiet ticks passed; noTicks if the timer was not set at the last look
 	pace      time.Duration // of letting one more in while the probes are silent
 	raisedAt  time.Duration // when that was last done

@@ -187,7 +187,7 @@ func (b *Breaker) toHalfOpen(w, next word, why Reason, now time.Duration) bool {
 	fresh := [...]struct {
 		t     *tagged
 		value uint64
-	}{{&b.fastest, fastest}, {&b.top, 0}, {&b.calls, 0}, {&b.failures, 0}, {&b.slow, 0}}
+	}{{&b.fastest, fastest}, {&b.lull, 0}, {&b.calls, 0}, {&b.failures, 0}, {&b.slow, 0}}
 	for _, f := range fresh {
 		seen := f.t.v.Load()
 		if b.load() != w || !f.t.v.CompareAndSwap(seen, tag(gen, f.value)) {
@@ -227,14 +227,15 @@ func (b *Breaker) begin(w, next word, why Reason, now time.Duration) bool {
 
 // doubtAfter is the doubt after a change from w, in which x was known; see maxDoubt. It
 // lasts until the dependency was well for a stay in half-open, or for the length of a rolling
-// window in closed.
+// window in closed. A breaker that trips sooner than that after it has recovered adds to it.
 func (b *Breaker) doubtAfter(w, next word, x began, why Reason, now time.Duration) uint64 {
 	switch {
 	case why == ReasonResetCalled,
 		w.phase() == phaseClosed && passed(x.since, now) >= b.cfg().Window,
 		w.phase() == phaseHalfOpen && next.phase() == phaseOpen && b.wasWell(w):
 		return 0
-	case w.phase() == phaseHalfOpen && next.phase() == phaseOpen && b.answered(w):
+	case w.phase() == phaseHalfOpen && next.phase() == phaseOpen && b.answered(w),
+		w.phase() == phaseClosed && next.phase() == phaseOpen && x.reason == ReasonRecovered:
 		return min(x.doubt+1, maxDoubt)
 	}
 	return x.doubt

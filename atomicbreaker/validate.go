@@ -151,7 +151,11 @@ func (v *faults) span(field string, d, low, high time.Duration, canBeOff bool) {
 	if d == 0 || d == Off && canBeOff || d >= low && d <= high {
 		return
 	}
-	v.add("%s is %v, want %v to %v%s", field, d, low, high, orOff(canBeOff))
+	hint := ""
+	if d > 0 && d < minDuration {
+		hint = fmt.Sprintf("; is the unit missing? %d*time.Millisecond", d)
+	}
+	v.add("%s is %v, want %v to %v%s%s", field, d, low, high, orOff(canBeOff), hint)
 }
 
 func (v *faults) count(field string, n, high int, canBeOff bool) {
@@ -165,7 +169,11 @@ func (v *faults) rate(field string, r float64) {
 	if r == 0 || r == Off || r > 0 && r <= 1 { // NaN is none of these
 		return
 	}
-	v.add("%s is %v, want above 0 to 1, or Off", field, r)
+	hint := ""
+	if r > 1 {
+		hint = "; it is a share, not per cent"
+	}
+	v.add("%s is %v, want above 0 to 1, or Off%s", field, r, hint)
 }
 
 // conflicts finds fields that are well each for itself and not together. Where
@@ -199,7 +207,11 @@ func (v *faults) conflicts(c Config) {
 	} else if low == 0 && high >= minDuration && high < defaultCooldownMin {
 		v.add("Cooldown.Max is %v and Cooldown.Min the default of %v, want Min at most Max", high, defaultCooldownMin)
 	}
-	if p := c.Recovery.Probes; c.Recovery.Successes > p || c.Recovery.Concurrent > p {
+	switch p := c.Recovery.Probes; {
+	case p == 0 && max(c.Recovery.Successes, c.Recovery.Concurrent) > 0:
+		v.add("Recovery.Successes is %d and Recovery.Concurrent %d without Recovery.Probes: they are of the classic rule, "+
+			"want Probes too, or neither of them", c.Recovery.Successes, c.Recovery.Concurrent)
+	case c.Recovery.Successes > p || c.Recovery.Concurrent > p:
 		v.add("Recovery.Successes is %d and Recovery.Concurrent %d with Recovery.Probes %d, want both at most Probes",
 			c.Recovery.Successes, c.Recovery.Concurrent, p)
 	}

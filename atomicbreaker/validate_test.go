@@ -170,21 +170,21 @@ func TestName(t *testing.T) {
 
 func TestConflictsAreNamed(t *testing.T) {
 	for text, c := range map[string]Config{
-		"no rule could ever trip, want at least one":                                                         {FailureRate: Off, ConsecutiveFailures: Off},
-		"no rule could ever trip":                                                                            {FailureRate: Off, ConsecutiveFailures: Off, SlowCallDuration: time.Second, SlowCallRate: Off},
-		"SlowCallRate is 0.3 but SlowCallDuration is Off, want both or neither":                              {SlowCallRate: 0.3},
-		"WindowCalls is 5 with Window 1s and Buckets 0: want a window of calls or of time, not both":         {WindowCalls: 5, Window: time.Second},
-		"WindowCalls is 5 with Window 0s and Buckets 3: want a window of calls or of time, not both":         {WindowCalls: 5, Buckets: 3},
-		"MinimumCalls is 6 and WindowCalls 5: want MinimumCalls at most WindowCalls":                         {WindowCalls: 5, MinimumCalls: 6},
-		"Window is 1s with Buckets 3, want a bucket of a whole number of milliseconds, at least 1":           {Window: time.Second, Buckets: 3},
-		"Window is 10s with Buckets 128, want a bucket of a whole number of milliseconds":                    {Buckets: 128},
-		"Window is 5ms with Buckets 10, want a bucket of a whole number of milliseconds":                     {Window: 5 * time.Millisecond},
-		"Window is 1.0000001s with Buckets 1, want a bucket of a whole number of milliseconds":               {Window: time.Second + 100, Buckets: 1},
-		"Cooldown.Min is 2s and Cooldown.Max 1s, want Min at most Max":                                       {Cooldown: Cooldown{Min: 2 * time.Second, Max: time.Second}},
-		"Cooldown.Max is 100ms and Cooldown.Min the default of 500ms, want Min at most Max":                  {Cooldown: Cooldown{Max: 100 * time.Millisecond}},
-		"Recovery.Successes is 4 and Recovery.Concurrent 0 with Recovery.Probes 3, want both at most Probes": {Recovery: Recovery{Probes: 3, Successes: 4}},
-		"Recovery.Successes is 0 and Recovery.Concurrent 4 with Recovery.Probes 3, want both at most Probes": {Recovery: Recovery{Probes: 3, Concurrent: 4}},
-		"Recovery.Successes is 1 and Recovery.Concurrent 0 with Recovery.Probes 0, want both at most Probes": {Recovery: Recovery{Successes: 1}},
+		"no rule could ever trip, want at least one":                                                                                                   {FailureRate: Off, ConsecutiveFailures: Off},
+		"no rule could ever trip":                                                                                                                      {FailureRate: Off, ConsecutiveFailures: Off, SlowCallDuration: time.Second, SlowCallRate: Off},
+		"SlowCallRate is 0.3 but SlowCallDuration is Off, want both or neither":                                                                        {SlowCallRate: 0.3},
+		"WindowCalls is 5 with Window 1s and Buckets 0: want a window of calls or of time, not both":                                                   {WindowCalls: 5, Window: time.Second},
+		"WindowCalls is 5 with Window 0s and Buckets 3: want a window of calls or of time, not both":                                                   {WindowCalls: 5, Buckets: 3},
+		"MinimumCalls is 6 and WindowCalls 5: want MinimumCalls at most WindowCalls":                                                                   {WindowCalls: 5, MinimumCalls: 6},
+		"Window is 1s with Buckets 3, want a bucket of a whole number of milliseconds, at least 1":                                                     {Window: time.Second, Buckets: 3},
+		"Window is 10s with Buckets 128, want a bucket of a whole number of milliseconds":                                                              {Buckets: 128},
+		"Window is 5ms with Buckets 10, want a bucket of a whole number of milliseconds":                                                               {Window: 5 * time.Millisecond},
+		"Window is 1.0000001s with Buckets 1, want a bucket of a whole number of milliseconds":                                                         {Window: time.Second + 100, Buckets: 1},
+		"Cooldown.Min is 2s and Cooldown.Max 1s, want Min at most Max":                                                                                 {Cooldown: Cooldown{Min: 2 * time.Second, Max: time.Second}},
+		"Cooldown.Max is 100ms and Cooldown.Min the default of 500ms, want Min at most Max":                                                            {Cooldown: Cooldown{Max: 100 * time.Millisecond}},
+		"Recovery.Successes is 4 and Recovery.Concurrent 0 with Recovery.Probes 3, want both at most Probes":                                           {Recovery: Recovery{Probes: 3, Successes: 4}},
+		"Recovery.Successes is 0 and Recovery.Concurrent 4 with Recovery.Probes 3, want both at most Probes":                                           {Recovery: Recovery{Probes: 3, Concurrent: 4}},
+		"Recovery.Successes is 1 and Recovery.Concurrent 0 without Recovery.Probes: they are of the classic rule, want Probes too, or neither of them": {Recovery: Recovery{Successes: 1}},
 	} {
 		require.ErrorContains(t, c.Validate(), text)
 		require.Len(t, strings.Split(c.Validate().Error(), "\n"), 1, "one fault, one line")
@@ -224,4 +224,14 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	before := c
 	_, _ = New(c)
 	require.Equal(t, before.Window, c.Window, "nothing is corrected")
+}
+
+func TestFaultsSayWhatMayHaveBeenMeant(t *testing.T) {
+	require.ErrorContains(t, Config{FailureRate: 50}.Validate(), "FailureRate is 50, want above 0 to 1, or Off; it is a share, not per cent")
+	require.ErrorContains(t, Config{Window: 30}.Validate(), "Window is 30ns, want 1ms to 24h0m0s; is the unit missing? 30*time.Millisecond")
+	for _, c := range []Config{{FailureRate: -0.5}, {Window: -3}, {Window: 25 * time.Hour}} {
+		require.Error(t, c.Validate())
+		require.NotContains(t, c.Validate().Error(), "per cent")
+		require.NotContains(t, c.Validate().Error(), "unit")
+	}
 }

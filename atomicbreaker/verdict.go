@@ -23,9 +23,12 @@ func (b *Breaker) judgeProbe(t *Ticket, old uint64, w word, failed bool, now, la
 	}
 	e := evidenceOf(old, gen)
 	if e.cut&cutMask != t.claim.cut() {
-		return old, effect{} // sent before the last cut: only the place comes back
+		return old, effect{stale: true} // sent before the last cut: only the place comes back
 	}
 	a := answer{failed: failed, others: t.claim.others()}
+	if v, ok := b.lull.get(gen); ok {
+		a.since = lullOf(v)
+	}
 	if failed {
 		fastest, ok := b.fastest.get(gen)
 		a.door = ok && fastest < taggedMax && uint64(max(latency, 1)) < fastest
@@ -42,9 +45,6 @@ func (b *Breaker) compare(a *answer, w word, now, latency time.Duration) {
 	gen := w.generation()
 	accepted := b.acceptance(w, now)
 	a.slow = float64(latency) > slowFactor*float64(b.fastestWith(gen, latency))*accepted
-	if top, ok := b.top.get(gen); ok {
-		a.top = int(top)
-	}
 	s := b.sampler.Load()
 	if s == nil {
 		return
@@ -93,11 +93,28 @@ func (b *Breaker) episode(gen uint32) Counts {
 	return Counts{Calls: value(&b.calls), Failures: value(&b.failures), Slow: value(&b.slow)}
 }
 
-// wasWell reports whether the dependency was well during the stay in half-open that
-// w ends: fewer probes failed than trip a closed breaker.
+// standing reports what the probes of w so far mean at a quiet tick. They allow to
+// close if there has been a success since the last cut, fewer have failed since then than trip a
+// closed breaker, and where there is doubt, the dependency was well on the whole. They
+// demand to reopen if enough of them show the opposite. The tally may not see that: where exactly the trip
+// share fails, it does not move.
+func (b *Breaker) standing(w word) (closes, reopens bool) {
+	c, gen := b.cfg(), w.generation()
+	e := evidenceOf(b.evidence.Load(), gen)
+	if !e.alive || c.recovery.probes > 0 {
+		return false, false
+	}
+	v, _ := b.lull.get(gen)
+	if l := lullOf(v); c.recovery.ill(l.calls, l.failures) {
+		return false, l.calls >= uint64(c.MinimumCalls)
+	}
+	return e.doubt == 0 || b.wasWell(w), false
+}
+
+// wasWell reports whether the dependency was well during the stay of w in half-open.
 func (b *Breaker) wasWell(w word) bool {
 	c := b.episode(w.generation())
-	return b.answered(w) && !b.cfg().recovery.ill(c.Calls, c.Failures)
+	return b.answered(w) && b.cfg().recovery.well(c.Calls, c.Failures)
 }
 
 // answered reports whether the probe window of w has seen a success.

@@ -99,6 +99,9 @@ func (s *sampler) begin(generation uint32, now time.Duration, totals ring.Counts
 // gather learns from the samples that are done, and notes those that are out for
 // so long that they are late.
 func (b *Breaker) gather(s *sampler, now time.Duration) {
+	if latency := s.lost.Swap(0); latency > 0 {
+		s.learnUsual(float64(latency))
+	}
 	for i := range s.slots {
 		x := &s.slots[i]
 		state := x.state.Load()

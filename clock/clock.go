@@ -19,7 +19,7 @@ type Clock interface {
 	Now() time.Duration
 
 	// AfterFunc arranges for f to run once, d from now; a d of zero or less
-	// means as soon as possible. f runs on a goroutine that holds nothing.
+	// means as soon as possible. f runs on a goroutine that holds no lock.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 

@@ -183,7 +183,7 @@ func (r *Ring) Forget(gen uint32, still func() bool) {
 const RenewEvery = 1 << 13
 
 // Renew marks everything that is of an older generation than gen as of gen, and
-// empty, as long as still says that gen is current. Whoever is about to begin
+// empty, as long as still says that gen is current. One who is about to begin
 // a generation that is a multiple of RenewEvery calls it first. So no tag is
 // ever older than twice as many generations, and 15 bits tell all tags apart
 // however many generations pass without an outcome.

@@ -19,7 +19,7 @@ import (
 // then succeeds in its compare-and-swap, has read exactly the window that its
 // outcome ends.
 //
-// A window begins with a word of its own. Whoever empties the window seals the
+// A window begins with a word of its own. One who empties the window seals the
 // word that is being filled, so that nothing can be appended to it any more,
 // and moves the head on; a recorder that finds a sealed word does so for him.
 type Last struct {

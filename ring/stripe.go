@@ -80,8 +80,8 @@ func (r *Ring) Pick() Stripe {
 }
 
 // Shared notes that somebody else was seen to write to the caller's stripe, and
-// deals the goroutines anew: over twice the stripes or, if all are in use, over
-// the same ones, because two that collide for ever would cost more than a
+// deals the goroutines again: over twice the stripes or, if all are in use, over
+// the same ones, because two that collide without end would cost more than a
 // stripe. If the stripes have to be made first, it asks for [Ring.Grow].
 func (r *Ring) Shared() {
 	if r.crowded.Load() || !r.crowded.CompareAndSwap(false, true) {
@@ -97,7 +97,7 @@ func (r *Ring) Shared() {
 func (r *Ring) Crowded() bool { return r.crowded.Load() }
 
 // Grow makes more stripes for a crowded ring, up to the limit, and deals the
-// goroutines anew, also if that was done too often since the last Grow. It must
+// goroutines again, also if that was done too often since the last Grow. It must
 // not run concurrently with itself.
 func (r *Ring) Grow() {
 	r.deals.Store(0)

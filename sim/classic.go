@@ -19,7 +19,7 @@ type ClassicLoad struct {
 	Rate     float64       // new calls a second, once the surge is over
 	Queue    int           // calls that can wait at the dependency
 	Latency  time.Duration // of a call that does not wait
-	Timeout  time.Duration // of the callers; 0: they wait for ever
+	Timeout  time.Duration // of the callers; 0: they wait forever
 	Cooldown time.Duration
 	Probes   int           // that succeed before the breaker closes
 	Closed   time.Duration // how long it then stays closed; 0: no longer than it takes to see failures

@@ -21,9 +21,9 @@
 // # Traffic and dependency
 //
 // A [Scenario] is [Traffic] and a [Dependency], and a timeline of phases. Open
-// traffic is a Poisson process whose calls come whatever becomes of earlier
-// ones; closed traffic is a number of callers that think, call, and think
-// again. Who is refused or fails waits and asks again, as often as the
+// traffic is a Poisson process whose calls come no matter how earlier
+// ones end; closed traffic is a number of callers that think, call, and think
+// again. A caller that is refused or fails waits and asks again, as often as the
 // scenario says. The dependency has workers and a queue. A full queue fails a
 // call at once; a client that has waited for its timeout leaves, and the
 // dependency, which cannot know, works on what it left behind. It can be dead,

@@ -12,7 +12,7 @@ import (
 // every tick the callers that still wait, in order, and then the new arrivals
 // ask the breaker. All calls that it admits are delivered together; the
 // dependency answers, successes first; the outcomes are settled in that
-// order. Who was refused or failed waits and asks again in the next tick.
+// order. A caller that was refused or failed waits and asks again in the next tick.
 type Lab struct {
 	Ticks int
 

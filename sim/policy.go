@@ -46,7 +46,7 @@ type Site struct {
 	HasRoom func() bool
 
 	// Timeout is how long callers wait for an answer, as the context of their calls
-	// tells the breaker; 0 if they wait for ever.
+	// tells the breaker; 0 if they wait forever.
 	Timeout time.Duration
 
 	// Lease is what the breakers of this run share. nil: nothing.

@@ -35,7 +35,7 @@ type Span struct{ From, To time.Duration }
 
 // Traffic is the callers and what they do when they are refused or fail.
 type Traffic struct {
-	// Open loop: calls are born at Rate, whatever becomes of earlier ones, as
+	// Open loop: calls are born at Rate, no matter how earlier ones end, as
 	// a Poisson process or, if Regular, evenly spaced.
 	Rate    []Rate
 	Regular bool

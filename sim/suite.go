@@ -154,6 +154,7 @@ func Suite() []Row {
 		row(backingOff("22-01b", dead("", u, 300, 10*sec))),
 		row(backingOff("22-04", collapse(u))),
 	)
+	rows = append(rows, ahead(u)...)
 	rows = append(rows, leased(u)...)
 	return append(rows, ready(rows)...)
 }

@@ -21,7 +21,7 @@ type probing struct {
 	tally   int                  // net failures, in sixteenths of a call
 	credit  int                  // growth, in 64ths of a place
 	top     int                  // probes in flight at the last cut, if that was at the door
-	judged  atomicbreaker.Counts // the counts of the last quiet tick
+	since   atomicbreaker.Counts // of probes sent since the last cut
 	fastest time.Duration
 	quiet   time.Duration // the next quiet tick
 
@@ -118,6 +118,7 @@ func (m *machine) settleProbe(c claim, e ending, slow bool, floor, now time.Dura
 	case c.cut != p.cut:
 		// Admitted before the last cut: only its place comes back.
 	case good:
+		p.since.Calls++
 		m.widen(used, latency, now)
 	default:
 		m.narrow(c.others, max(latency, 1) < p.fastest && p.fastest != noSuchTime, floor, now)
@@ -180,15 +181,16 @@ func (m *machine) narrow(others int, door bool, floor, now time.Duration) {
 	weight := tallyWhole - m.rules.credit
 	p.tally += weight
 	if p.tally < cutsAt[m.doubt]*weight {
+		p.since.Calls, p.since.Failures = p.since.Calls+1, p.since.Failures+1
 		return
 	}
 	p.tally, p.credit = 0, 0
-	if !p.alive || p.window == 1 {
+	if !p.alive || p.window == 1 || others == 0 || p.cut > 0 && m.ill(p.since) {
 		m.relapse(now)
 		m.reopen(atomicbreaker.ReasonProbeFailed, floor, now) // two cuts and no success between them, or nothing to cut
 		return
 	}
-	p.window, p.top = min(p.window, others), 0
+	p.window, p.top, p.since = min(p.window, others), 0, atomicbreaker.Counts{}
 	if door {
 		p.window, p.top = p.window*doorShare/doorWhole, others
 	} else {
@@ -212,11 +214,26 @@ func (m *machine) answered() bool {
 	return m.state == atomicbreaker.StateHalfOpen && !m.classic() && (p.alive || p.cut > 0)
 }
 
-// wasWell reports whether moreover fewer failed than trip a closed breaker.
-func (m *machine) wasWell() bool { return m.answered() && !m.ill(m.probing.counts) }
+// wasWell reports whether moreover there were ten successes more than make up for the failures.
+func (m *machine) wasWell() bool {
+	c, w := m.probing.counts, uint64(m.rules.credit)
+	return m.answered() && (c.Calls-c.Failures)*w >= c.Failures*(tallyWhole-w)+wellBy*w
+}
 
 func (m *machine) ill(c atomicbreaker.Counts) bool {
 	return c.Calls > 0 && tallyWhole*c.Failures >= uint64(m.rules.credit)*c.Calls
+}
+
+// standing is what the probes since the last cut mean at a quiet tick.
+func (m *machine) standing() (closes, reopens bool) {
+	p := &m.probing
+	switch {
+	case !p.alive || m.classic():
+		return false, false
+	case m.ill(p.since):
+		return false, p.since.Calls >= m.rules.minimumCalls
+	}
+	return m.doubt == 0 || m.wasWell(), false
 }
 
 // doubtAfter is the doubt after a change of state.
@@ -227,7 +244,8 @@ func (m *machine) doubtAfter(to atomicbreaker.State, why atomicbreaker.Reason, n
 		m.state == atomicbreaker.StateClosed && now-m.since >= m.rules.window,
 		opens && m.wasWell():
 		return 0
-	case opens && m.answered():
+	case opens && m.answered(),
+		m.state == atomicbreaker.StateClosed && to == atomicbreaker.StateOpen && m.reason == atomicbreaker.ReasonRecovered:
 		return min(m.doubt+1, len(cutsAt)-1)
 	}
 	return m.doubt
@@ -239,10 +257,12 @@ func (m *machine) doubtAfter(to atomicbreaker.State, why atomicbreaker.Reason, n
 func (m *machine) recover(now time.Duration) {
 	p := &m.probing
 	if !m.classic() && now >= p.quiet {
-		c := p.counts
-		since := atomicbreaker.Counts{Calls: c.Calls - p.judged.Calls, Failures: c.Failures - p.judged.Failures}
-		p.judged = c
-		if p.alive && !p.full && !m.ill(since) {
+		switch closes, reopens := m.standing(); {
+		case reopens:
+			m.relapse(now)
+			m.reopen(atomicbreaker.ReasonProbeFailed, 0, now)
+			return
+		case closes && !p.full:
 			m.recovered(now)
 			return
 		}
@@ -290,7 +310,8 @@ func (m *machine) makesPlace() time.Duration {
 // idle reports whether there is nothing that time could bring about: quiet
 // ticks then pass unseen.
 func (m *machine) idle() bool {
-	return m.probing.inFlight == 0 && !m.probing.full && !m.probing.alive
+	closes, reopens := m.standing()
+	return m.probing.inFlight == 0 && !m.probing.full && !closes && !reopens
 }
 
 // quietAfter is the first quiet tick after now.

@@ -23,6 +23,7 @@ const (
 	slowCredit  = 1     // what a slow answer earns
 	fastCredit  = 8     // what a fast answer earns once the window has been cut
 	fastGrowth  = 2     // places that a fast answer earns before that
+	wellBy      = 10    // net successes show that a dependency is well
 	tallyWhole  = 16    // the tally counts in sixteenths of a call
 	ageDivisor  = 8     // the default cooldown is this part of the outage's age
 	maxWindow   = 16383 // a probe window that outgrows this is health

@@ -1,9 +1,3 @@
-// Package breakeradvice gives a breaker's settings a second look: it finds what
-// is allowed and was probably not meant.
-//
-//	for _, f := range breakeradvice.Find(config, breakeradvice.Usage{Rate: 20, Timeout: time.Second}) {
-//		log.Print(f)
-//	}
 package breakeradvice
 
 import (
@@ -36,7 +30,7 @@ func (f Finding) String() string { return f.Name + ": " + f.Text }
 
 // Find returns what is worth a second look in a Config that [atomicbreaker.New]
 // accepts, given what is known of its use: most findings need some of that. It
-// changes nothing, and neither does New: whoever means it may leave it. The
+// changes nothing, and neither does New: a setting that is meant may stay. The
 // order is fixed. For a Config that New does not accept it returns nil; see
 // [atomicbreaker.Config.Validate].
 func Find(c atomicbreaker.Config, u Usage) []Finding {

@@ -19,10 +19,10 @@ import (
 //
 // The hook has limits that no module can lift. There is one breaker for a
 // handler with all its upstreams: when it opens, every request gets 503, with
-// no Retry-After. It is told of responses only, at their headers: never of an
-// upstream that cannot be dialled, of a timeout, or of a body that breaks off. It is asked whether
+// no Retry-After. It sees responses only, at their headers, never an
+// upstream that cannot be dialled, a timeout, or a body that breaks off. It is asked whether
 // requests may go, by anybody and often, Caddy's own metrics included, and
-// not told what came of the answer. So while half-open it says yes once in
+// does not learn whether a request was sent. So while half-open it says yes once in
 // ProbeInterval; an answer that nobody uses costs one interval. Prefer
 // [Transport] and [Policy] wherever they can be used.
 type CircuitBreaker struct {

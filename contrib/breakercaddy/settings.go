@@ -14,7 +14,7 @@ import (
 )
 
 // Settings are those of the breakers. What is left out has the default that
-// [atomicbreaker.Config] gives it, but for ConsecutiveFailures: 6, as another
+// [atomicbreaker.Config] gives it, except for ConsecutiveFailures: 6, as another
 // upstream can take over. A zero is refused; -1 in JSON, or off in a Caddyfile, switches
 // a rule off where that says it can be.
 //
@@ -24,7 +24,7 @@ import (
 // Two handlers of one configuration that have one name but other settings are
 // refused when it is loaded; nothing decides which would be right. When a
 // reload changes the settings of a named set, breakers that were not closed
-// start open; the settings of an unnamed one are its name, so that changing them starts it anew.
+// start open; the settings of an unnamed one are its name, so that changing them starts it again, empty.
 type Settings struct {
 	// Name of the set; it begins the name of each breaker in logs.
 	Name string `json:"name,omitempty"`
@@ -50,8 +50,8 @@ type Settings struct {
 	// Mode is auto, forced-open, forced-closed or shadow. Default: auto.
 	Mode string `json:"mode,omitempty"`
 
-	// FailureStatuses are counted as failures besides 500 to 599, of which
-	// 501 and 505 are none. Each 200 to 599, or 2 to 5 for a hundred, as in
+	// FailureStatuses are counted as failures besides 500 to 599, except for
+	// 501 and 505. Each 200 to 599, or 2 to 5 for a hundred, as in
 	// Caddy's own unhealthy_status: 5 is every 5xx, 501 and 505 included.
 	FailureStatuses []int `json:"failure_statuses,omitempty"`
 

@@ -1,11 +1,3 @@
-// Package breakerconnect puts circuit breakers into Connect: one interceptor for clients
-// and handlers, unary and streams, in each of the three protocols.
-//
-//	guard := &breakerconnect.Guard{Breaker: atomicbreaker.MustNew(atomicbreaker.Config{Name: "billing"})}
-//	client := billingv1connect.NewBillingClient(http.DefaultClient, url, connect.WithInterceptors(guard))
-//
-// It goes by the same rules as package breakergrpc. An RPC is one outcome: retries that an
-// http.RoundTripper makes below it are not seen.
 package breakerconnect
 
 import (
@@ -26,7 +18,7 @@ import (
 //
 // The end of an RPC is judged by its code, see [OutcomeOf]; a stream's by that of its end,
 // not of its messages. An RPC whose context was cancelled by the caller, or in a handler by the
-// client, is Ignored unless it succeeded, and so is another breaker's refusal. A panic is a
+// client, is Ignored unless it succeeded. Another breaker's refusal is Ignored too. A panic is a
 // Failure and passes through. The breaker's own Classify is not asked. A RetryInfo in a failed
 // RPC's details is the least cooldown of an opening that it causes.
 //
@@ -62,14 +54,19 @@ func HealthOrReflection(procedure string) bool {
 }
 
 // OutcomeOf is what a code says about a server's health. Unavailable, DeadlineExceeded,
-// Internal, Unknown and DataLoss are Failures. Canceled is Ignored, and so is
-// ResourceExhausted: it tells of a quota or of a message's size; a Classify may take it for
-// overload where the servers mean that. Every other code is an answer, and a Success.
+// Internal, Unknown and DataLoss are Failures. Canceled and ResourceExhausted are Ignored: the
+// latter reports a quota or a message's size; a Classify may take it for
+// overload where the servers mean that. So are those that judge the request and not the server:
+// InvalidArgument, Unauthenticated, PermissionDenied and OutOfRange. Every other code is an answer, and a Success.
+//
+// An RPC whose own context has ended is judged by how long the server was given, see
+// [atomicbreaker.Config].Patience, before its code is looked at.
 func OutcomeOf(code connect.Code) atomicbreaker.Outcome {
 	switch code {
 	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeInternal, connect.CodeUnknown, connect.CodeDataLoss:
 		return atomicbreaker.Failure
-	case connect.CodeCanceled, connect.CodeResourceExhausted:
+	case connect.CodeCanceled, connect.CodeResourceExhausted,
+		connect.CodeInvalidArgument, connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeOutOfRange:
 		return atomicbreaker.Ignored
 	}
 	return atomicbreaker.Success
@@ -120,7 +117,7 @@ func (g *Guard) claim(ctx context.Context, spec connect.Spec) (*atomicbreaker.Ti
 	if b == nil || err != nil {
 		return nil, err
 	}
-	ticket, err := b.Acquire()
+	ticket, err := b.AcquireContext(ctx)
 	if err != nil {
 		return nil, refusalOf(err, spec.IsClient)
 	}
@@ -130,9 +127,13 @@ func (g *Guard) claim(ctx context.Context, spec connect.Spec) (*atomicbreaker.Ti
 // settle tells how an RPC under ctx, the caller's, ended. Whatever panics here makes a Failure.
 func (g *Guard) settle(ctx context.Context, t *atomicbreaker.Ticket, err error) {
 	defer t.Report(atomicbreaker.Failure) // does nothing to a ticket that is settled
+	if err != nil && ctx.Err() != nil {
+		t.Done(ctx, err) // by how long the other side was given
+		return
+	}
 	outcome := atomicbreaker.Success
 	if err != nil {
-		outcome = g.outcomeOf(ctx, err)
+		outcome = g.outcomeOf(err)
 	}
 	if outcome == atomicbreaker.Failure {
 		t.ReportAfter(outcome, retryDelay(err))
@@ -141,10 +142,10 @@ func (g *Guard) settle(ctx context.Context, t *atomicbreaker.Ticket, err error) 
 	t.Report(outcome)
 }
 
-func (g *Guard) outcomeOf(ctx context.Context, err error) atomicbreaker.Outcome {
+func (g *Guard) outcomeOf(err error) atomicbreaker.Outcome {
 	code := connect.CodeOf(err)
 	switch {
-	case errors.Is(ctx.Err(), context.Canceled), code == connect.CodeCanceled, atomicbreaker.IsRejected(err):
+	case code == connect.CodeCanceled, atomicbreaker.IsRejected(err):
 		return atomicbreaker.Ignored
 	case g.Classify != nil:
 		return g.Classify(err)

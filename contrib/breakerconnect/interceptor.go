@@ -123,6 +123,7 @@ func (s *stream) Receive(msg any) error {
 	err := s.StreamingClientConn.Receive(msg)
 	switch {
 	case err == nil:
+		s.ticket.Answered()
 		s.answered = true
 	case errors.Is(err, io.EOF) && connect.CodeOf(err) == connect.CodeUnknown:
 		s.settle(nil)

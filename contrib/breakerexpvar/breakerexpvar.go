@@ -1,12 +1,3 @@
-// Package breakerexpvar publishes circuit breakers under /debug/vars.
-//
-//	var watch breakerwatch.Watch
-//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
-//	err := errors.Join(watch.Add(b), breakerexpvar.Publish("breakers", &watch))
-//
-// It is a package of its own because importing expvar adds a handler to
-// http.DefaultServeMux. What is published is an object with a member for each
-// breaker, by name: its snapshot, the changes of state and the probes.
 package breakerexpvar
 
 import (

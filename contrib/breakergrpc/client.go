@@ -6,6 +6,7 @@ import (
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 )
 
 // UnaryClient is a [grpc.UnaryClientInterceptor].
@@ -17,7 +18,7 @@ func (g *Guard) UnaryClient(ctx context.Context, method string, req, reply any, 
 	if b == nil {
 		return invoker(ctx, method, req, reply, cc, opts...)
 	}
-	ticket, err := b.Acquire()
+	ticket, err := b.AcquireContext(ctx)
 	if err != nil {
 		return refusalOf(err)
 	}
@@ -40,7 +41,7 @@ func (g *Guard) StreamClient(ctx context.Context, desc *grpc.StreamDesc, cc *grp
 		return streamer(ctx, desc, cc, method, opts...)
 	}
 	ticket := new(atomicbreaker.Ticket)
-	if *ticket, err = b.Acquire(); err != nil {
+	if *ticket, err = b.AcquireContext(ctx); err != nil {
 		return nil, refusalOf(err)
 	}
 	made := false
@@ -56,7 +57,29 @@ func (g *Guard) StreamClient(ctx context.Context, desc *grpc.StreamDesc, cc *grp
 		return nil, err
 	}
 	made = true
-	return stream, nil
+	return &answering{stream, ticket}, nil
+}
+
+// answering is a stream whose first sign of an answer is a probe's verdict.
+type answering struct {
+	grpc.ClientStream
+	ticket *atomicbreaker.Ticket
+}
+
+func (s *answering) Header() (metadata.MD, error) {
+	md, err := s.ClientStream.Header()
+	if err == nil && md != nil { // nil if the stream has ended without one
+		s.ticket.Answered()
+	}
+	return md, err
+}
+
+func (s *answering) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if err == nil {
+		s.ticket.Answered()
+	}
+	return err
 }
 
 // onFinish is the one place that uses gRPC's way to learn of a stream's end.

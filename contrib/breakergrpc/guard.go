@@ -1,18 +1,3 @@
-// Package breakergrpc puts circuit breakers into gRPC: interceptors for
-// clients and servers, with a breaker per connection, service or method, and a load
-// balancing policy with a breaker per backend.
-//
-//	guard := &breakergrpc.Guard{Breaker: atomicbreaker.MustNew(atomicbreaker.Config{Name: "billing"})}
-//	conn, err := grpc.NewClient(target, creds, grpc.WithUnaryInterceptor(guard.UnaryClient), grpc.WithStreamInterceptor(guard.StreamClient))
-//
-// The two see different things. An interceptor sees operations: one outcome
-// per RPC, however often gRPC's own retry policy tried it. The policy sees
-// tries, and for which backend. Use the policy where there are several
-// backends, the interceptors to guard against the service as a whole.
-//
-// gRPC itself ejects backends by outlier detection; it comes with the xds
-// package and its configuration. It does not hold back the load of a
-// recovering backend.
 package breakergrpc
 
 import (
@@ -35,8 +20,8 @@ import (
 //
 // The end of an RPC is judged by its status code, see [OutcomeOf]; a stream's
 // by that of its end, not of its messages. An RPC whose context was cancelled
-// by the caller, or on a server by the client, is Ignored unless it succeeded, and so is another
-// breaker's refusal. A panic is a Failure and passes through. The breaker's own Classify is not
+// by the caller, or on a server by the client, is Ignored unless it succeeded. Another breaker's refusal is
+// Ignored too. A panic is a Failure and passes through. The breaker's own Classify is not
 // asked. A RetryInfo in a failed RPC's status is the least cooldown of an
 // opening that it causes.
 //
@@ -87,15 +72,20 @@ func HealthMethod(fullMethod string) bool {
 }
 
 // OutcomeOf is what a status code says about a server's health. Unavailable,
-// DeadlineExceeded, Internal, Unknown and DataLoss are Failures. Canceled is
-// Ignored, and so is ResourceExhausted: it tells of a quota or of a message's size; a
-// Classify may take it for overload where the servers mean that. Every other
-// code is an answer, and a Success.
+// DeadlineExceeded, Internal, Unknown and DataLoss are Failures. Canceled and
+// ResourceExhausted are Ignored: the latter reports a quota or a message's size; a
+// Classify may take it for overload where the servers mean that. So are those that judge the
+// request and not the server: InvalidArgument, Unauthenticated, PermissionDenied and
+// OutOfRange. Every other code is an answer, and a Success.
+//
+// An RPC whose own context has ended is judged by how long the server was given, see
+// [atomicbreaker.Config].Patience, before its code is looked at.
 func OutcomeOf(code codes.Code) atomicbreaker.Outcome {
 	switch code {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Internal, codes.Unknown, codes.DataLoss:
 		return atomicbreaker.Failure
-	case codes.Canceled, codes.ResourceExhausted:
+	case codes.Canceled, codes.ResourceExhausted,
+		codes.InvalidArgument, codes.Unauthenticated, codes.PermissionDenied, codes.OutOfRange:
 		return atomicbreaker.Ignored
 	}
 	return atomicbreaker.Success
@@ -138,9 +128,9 @@ func (g *Guard) breakerOf(ctx context.Context, m Method) (*atomicbreaker.Breaker
 
 // settle tells how an RPC under ctx, the caller's, ended.
 func (g *Guard) settle(ctx context.Context, t *atomicbreaker.Ticket, err error) {
-	defer t.Report(atomicbreaker.Failure) // if a method of the context panics
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		t.Report(atomicbreaker.Ignored)
+	defer t.Report(atomicbreaker.Failure) // if a method of the context or the error panics
+	if err != nil && ctx.Err() != nil {
+		t.Done(ctx, err) // by how long the other side was given
 		return
 	}
 	settle(t, err, g.Classify)

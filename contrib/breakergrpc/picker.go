@@ -1,6 +1,7 @@
 package breakergrpc
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 
@@ -12,7 +13,7 @@ import (
 
 // Pick is called by gRPC for every try of an RPC.
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
-	t := &try{classify: p.classify}
+	t := &try{classify: p.classify, ctx: info.Ctx}
 	b, err := p.claim(t)
 	if err != nil {
 		return balancer.PickResult{}, err
@@ -46,9 +47,9 @@ func (p *picker) claim(t *try) (*pickable, error) {
 			return nil, balancer.ErrNoSubConnAvailable
 		}
 		if way == beyond {
-			t.ticket, err = b.past.Acquire()
+			t.ticket, err = b.past.AcquireContext(t.ctx)
 		} else {
-			t.ticket, err = b.breaker.Acquire()
+			t.ticket, err = b.breaker.AcquireContext(t.ctx)
 		}
 		if err == nil {
 			return b, nil
@@ -69,6 +70,7 @@ type try struct {
 	load     *load
 	ended    atomic.Bool
 	classify func(error) atomicbreaker.Outcome
+	ctx      context.Context // of the RPC; nil if gRPC tells none
 }
 
 // done is called by gRPC at the end of the try. No error does not mean
@@ -87,6 +89,10 @@ func (t *try) done(info balancer.DoneInfo) {
 	// has as many streams under way as it allows, and ends none.
 	if !sent && status.Code(info.Err) != codes.DeadlineExceeded {
 		t.ticket.Cancel()
+		return
+	}
+	if info.Err != nil && t.ctx != nil && t.ctx.Err() != nil {
+		t.ticket.Done(t.ctx, info.Err) // by how long the backend was given
 		return
 	}
 	settle(&t.ticket, info.Err, t.classify)

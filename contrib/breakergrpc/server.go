@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/internal/local"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -28,7 +29,7 @@ func (g *Guard) UnaryServer(ctx context.Context, req any, info *grpc.UnaryServer
 	if b == nil {
 		return handler(ctx, req)
 	}
-	ticket, err := b.Acquire()
+	ticket, err := b.AcquireContext(ctx)
 	if err != nil {
 		trailer, refusal := serverRefusal(err)
 		grpc.SetTrailer(ctx, trailer) // fails only outside a server
@@ -52,7 +53,7 @@ func (g *Guard) StreamServer(srv any, stream grpc.ServerStream, info *grpc.Strea
 	if b == nil {
 		return handler(srv, stream)
 	}
-	ticket, err := b.Acquire()
+	ticket, err := b.AcquireContext(ctx)
 	if err != nil {
 		trailer, refusal := serverRefusal(err)
 		stream.SetTrailer(trailer)
@@ -60,7 +61,7 @@ func (g *Guard) StreamServer(srv any, stream grpc.ServerStream, info *grpc.Strea
 	}
 	defer ticket.Report(atomicbreaker.Failure)
 	began := time.Now()
-	err = handler(srv, stream)
+	err = handler(srv, &serving{stream, &ticket})
 	g.settleServer(ctx, began, &ticket, err)
 	return err
 }
@@ -68,10 +69,25 @@ func (g *Guard) StreamServer(srv any, stream grpc.ServerStream, info *grpc.Strea
 // settleServer is settle for an RPC that began at an instant.
 func (g *Guard) settleServer(ctx context.Context, began time.Time, t *atomicbreaker.Ticket, err error) {
 	if err != nil && ranOut(ctx, began) {
-		t.Report(atomicbreaker.Failure)
-		return
+		ctx = local.Late
 	}
 	g.settle(ctx, t, err)
+}
+
+// serving is a stream whose first sign of an answer is a probe's verdict.
+type serving struct {
+	grpc.ServerStream
+	ticket *atomicbreaker.Ticket
+}
+
+func (s *serving) SendHeader(md metadata.MD) error {
+	s.ticket.Answered()
+	return s.ServerStream.SendHeader(md)
+}
+
+func (s *serving) SendMsg(m any) error {
+	s.ticket.Answered()
+	return s.ServerStream.SendMsg(m)
 }
 
 // ranOut reports whether an RPC was cancelled because its time was up. A

@@ -34,6 +34,7 @@ func TestBodyThatBreaksIsAFailureOnlyWithJudgeBody(t *testing.T) {
 		h.clock.Advance(500 * time.Millisecond)
 		h.wantState(t, atomicbreaker.StateHalfOpen)
 		h.get(t)
+		h.clock.Advance(2 * time.Second)
 		h.wantState(t, atomicbreaker.StateClosed) // for a probe the header is the verdict
 	})
 }

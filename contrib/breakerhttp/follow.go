@@ -31,7 +31,7 @@ type DNS struct {
 	// Lookup asks for the addresses. Default: net.DefaultResolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
-	// OnError is told of a lookup that failed or found nothing; the members
+	// OnError gets a lookup that failed or found nothing; the members
 	// then stay as they are. Default: nil.
 	OnError func(error)
 }

@@ -28,7 +28,7 @@ import (
 //     Idempotency-Key or X-Idempotency-Key header, as net/http itself has it.
 //     How often is bounded by Attempts and RetryShare.
 //
-// It goes on only if its body has not been read or can be had anew by GetBody,
+// It goes on only if its body has not been read or can be had again from GetBody,
 // and never once the request's context is done. Any other request, a POST
 // above all, is sent to one backend only: that one may have acted on it.
 // Every try counts for its own backend.

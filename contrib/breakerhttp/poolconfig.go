@@ -22,7 +22,7 @@ type PoolConfig struct {
 	// Backends and Members together are at least one.
 	Members []Member
 
-	// Breaker is the configuration of each backend's breaker but for its
+	// Breaker is the configuration of each backend's breaker, except for its
 	// name, which is Breaker.Name, if set, a space, and the backend's URL.
 	// Default of ConsecutiveFailures: 6, as another backend can take over.
 	Breaker atomicbreaker.Config

@@ -1,11 +1,3 @@
-// Package breakerhttp puts circuit breakers around HTTP calls. It needs the
-// standard library only.
-//
-//	b := atomicbreaker.MustNew(atomicbreaker.Config{Name: "billing"})
-//	client := &http.Client{Transport: &breakerhttp.Transport{Breaker: b}}
-//
-// It is not for limiting how many calls are in flight. Of its parts only
-// [Pool] repeats requests, on another backend.
 package breakerhttp
 
 import (

@@ -34,8 +34,8 @@ type Command struct {
 	Name   string // of the breakers
 	Action Action
 	For    time.Duration // of ForcedOpen, ForcedClosed and Shadow: how long, 1 s to 24 h; then the mode is Auto again
-	By     string        // who says so; must be set
-	Why    string        // must be set
+	By     string        // who commands it; must be set
+	Why    string        // the reason, for the log; must be set
 }
 
 func (c Command) validate() error {

@@ -16,25 +16,26 @@ import (
 )
 
 // FleetOptions say how a [Fleet] works. Only Store must be set. All members
-// of a fleet should have the same; those that differ are told of in
+// of a fleet should have the same; those that differ are reported in
 // [Fleet.Status] and in the log.
 type FleetOptions struct {
+	// Store keeps the leases. It must be set.
 	Store Store
 
-	// TTL is how long a lease lives that is not renewed, 10 ms to 1 h: after how
-	// long another breaker may probe if the one that had the lease has died, and
-	// after how long one may if the probe has failed (or a tenth of the cooldown
-	// of the breaker that probed, if that is longer). It is renewed three times
-	// as often. No lease lives longer than Cooldown.Max of the breaker that has it. While the
-	// dependency is down, each breaker asks about once in a TTL. Default: 100
-	// ms, with which a fleet of fifty notices the end of an outage as soon as
-	// breakers that ask for themselves.
+	// TTL is how long a lease lives if it is not renewed, 10 ms to 1 h. After this
+	// time another breaker may probe, if the process that had the lease has died or
+	// if its probe has failed. After a failed probe, the time is a tenth of the
+	// cooldown of the breaker that probed, if that is longer. A lease is renewed
+	// three times in each TTL. It never lives longer than Cooldown.Max of the
+	// breaker that has it. While the dependency is down, each breaker asks the Store
+	// about once in a TTL. Default: 100 ms. With that, a fleet of fifty notices the
+	// end of an outage as soon as breakers without a lease do.
 	TTL time.Duration
 
-	// Timeout is how long a breaker waits for the Store, 1 ms to 1 s. Default:
-	// 25 ms, or three times what the Store's answers have been taking, 250 ms at
-	// most, if that is longer. What takes longer is not broken off, so that a
-	// connection that is being made is there for the next question.
+	// Timeout is how long a breaker waits for the Store, 1 ms to 1 s. A question
+	// that takes longer is not cancelled, so that a connection that is being made is
+	// ready for the next question. Default: three times what the Store's answers
+	// have been taking, 25 ms to 250 ms.
 	Timeout time.Duration
 
 	// OpenWithOthers opens the breakers of this process that are half-open or
@@ -43,24 +44,25 @@ type FleetOptions struct {
 	OpenWithOthers bool
 
 	// Identity says what this fleet is, such as the address of the
-	// dependencies: members that have different ones are told of, because two
+	// dependencies. Members with different identities are reported, because two
 	// fleets may have the same names by mistake. Default: empty, not compared.
 	Identity string
 
 	// Commands lets this Fleet give commands, and take those of others; see
-	// [Fleet.Command]. Whoever may write to the Store may then trip, reset and
+	// [Fleet.Command]. Everyone who may write to the Store may then trip, reset and
 	// force the breakers of this process. Default: false.
 	Commands bool
 
-	// OnCommand is told of each command before it is carried out, for an audit.
-	// The Logger is told too. It must not block. Default: nil.
+	// OnCommand is called with each command before it is carried out, for an audit.
+	// The Logger gets it too. It must not block. Default: nil.
 	OnCommand func(Command)
 
-	// Logger is told when the Store fails, at most every LogEvery, and when it is
-	// back. Default: nobody; StatusOf tells each breaker's last failure.
+	// Logger gets a record when the Store fails, at most one in each LogEvery, and
+	// when it is back. Default: none; StatusOf has each breaker's last failure.
 	Logger *slog.Logger
 
-	// LogEvery is 1 s to 24 h. Default: 1 minute.
+	// LogEvery is the shortest time between two records of failures, 1 s to 24 h.
+	// Default: 1 minute.
 	LogEvery time.Duration
 }
 

@@ -15,9 +15,9 @@ type Options struct {
 	// Timeout is how long to wait for an answer, 1 ms to 10 s. Default: 10 ms.
 	Timeout time.Duration
 
-	// Patience is for how long a breaker lets one lease of another keep it from
-	// probing, counted from the end of its cooldown; then it probes alone. A lease that moves on, as its
-	// token shows, begins the time anew. 1 ms to 24 h. Default: the breaker's Cooldown.Max.
+	// Patience is how long a breaker waits after its cooldown while one lease of
+	// another keeps it from probing, 1 ms to 24 h. Then it probes alone. When another
+	// breaker gets the lease, the time begins again. Default: the breaker's Cooldown.Max.
 	Patience time.Duration
 
 	timeout func() time.Duration // in the place of Timeout, where that was left out
@@ -38,10 +38,10 @@ func New(c atomicbreaker.Config, l Lease, o Options) (*atomicbreaker.Breaker, er
 	return b, err
 }
 
-// Join returns c for one breaker that asks l, for those that are made
-// elsewhere, such as by a Group. It chains what it needs with the hooks that c
-// has: BeforeProbe is asked first, OnTransition and OnProbe are told after the
-// Lease. A second breaker made of the same Config takes no part: it probes alone.
+// Join returns the Config for one breaker that asks l. It is for breakers that are
+// made elsewhere, such as by a Group. The hooks of c are kept: BeforeProbe is called
+// before the Lease is asked, OnTransition and OnProbe after the Lease has got the
+// news. Use the result for one breaker only; a second one probes alone.
 func Join(c atomicbreaker.Config, l Lease, o Options) (atomicbreaker.Config, error) {
 	c, _, err := join(c, l, o)
 	return c, err

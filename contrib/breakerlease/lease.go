@@ -8,9 +8,8 @@ import (
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 )
 
-// A Lease says which of many breakers may probe next. It does not see to it
-// that one breaker at a time is half-open: one that has begun goes on,
-// whatever becomes of its lease.
+// A Lease says which of many breakers may probe next. It does not guarantee that one
+// breaker at a time is half-open: one that has begun goes on, also if its lease ends.
 //
 // All methods may be called concurrently, by many breakers. A panic in Ask or
 // Tell counts as an error.
@@ -22,7 +21,7 @@ type Lease interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 
 	// Tell is told what became of a lease that was granted: once or twice,
-	// Answered first. It is also told of the success of a breaker that probed
+	// Answered first. It also gets the success of a breaker that probed
 	// alone; see [News].Alone. It may block until ctx is done. Two of these may
 	// overlap: a higher Verdict is the later one.
 	Tell(ctx context.Context, n News) error

@@ -14,13 +14,13 @@ type Status struct {
 	Waiting time.Duration `json:"waiting_ns"`       // for how long it has been waiting after its cooldown, for an answer or because it was refused; 0: it is not
 	Holder  string        `json:"holder,omitempty"` // while it waits: who has the lease, as the Lease says
 
-	Members int `json:"members,omitempty"` // processes that take part, as far as they are heard; 0: unknown
+	Members int `json:"members,omitempty"` // processes that take part, as far as this one knows; 0: unknown
 
 	// Every question ends in one of these, or is overtaken by a command or by
 	// EndCooldown before it is answered.
 	Granted uint64 `json:"granted"`
 	Refused uint64 `json:"refused"`
-	Failed  uint64 `json:"failed"` // errors, timeouts and panics; the news that could not be told included
+	Failed  uint64 `json:"failed"` // errors, timeouts and panics, also of news that could not be sent
 
 	Error string `json:"error"` // the last failure; it stays when later questions are answered
 }

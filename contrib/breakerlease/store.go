@@ -39,8 +39,8 @@ type Request struct {
 	Holder string        // who asks, for people to read
 	TTL    time.Duration // how long the lease lives that is not renewed
 
-	// Limit is the longest that a lease may have left. One that lives longer is
-	// none: a mistake, or somebody else's. It is replaced.
+	// Limit is the longest that a lease may have left. One that lives longer does
+	// not count: it is a mistake, or somebody else's. It is replaced.
 	Limit time.Duration
 }
 

@@ -18,7 +18,9 @@ type instruments struct {
 	transitions, openings                        metric.Int64Observable
 	inFlight, probeWindow, unprobed, probes      metric.Int64Observable
 	leases, alone, held, members                 metric.Int64Observable
-	panics, clashes, unrecorded                  metric.Int64Observable
+	panics, clashes, unrecorded, breakers        metric.Int64Observable
+	outages, errors, local, holder               metric.Int64Observable
+	outageAge, usual, high, deadline             metric.Float64Observable
 }
 
 // prefix is that of every instrument's name.
@@ -26,6 +28,7 @@ const prefix = "circuitbreaker."
 
 // maker makes instruments and keeps what went wrong.
 type maker struct {
+	naming
 	meter  metric.Meter
 	made   []metric.Observable
 	names  []string
@@ -33,9 +36,9 @@ type maker struct {
 }
 
 func (m *maker) note(name string, i metric.Observable, err error) {
-	m.names = append(m.names, prefix+name)
+	m.names = append(m.names, m.instrument(name))
 	if err != nil {
-		m.faults = append(m.faults, fmt.Errorf("breakerotel: %s: %w", prefix+name, err))
+		m.faults = append(m.faults, fmt.Errorf("breakerotel: %s: %w", m.instrument(name), err))
 		return
 	}
 	m.made = append(m.made, i)
@@ -43,25 +46,25 @@ func (m *maker) note(name string, i metric.Observable, err error) {
 
 // counter only rises; level goes up and down and adds up; gauge does not add up.
 func (m *maker) counter(name, unit, about string) metric.Int64Observable {
-	i, err := m.meter.Int64ObservableCounter(prefix+name, metric.WithUnit(unit), metric.WithDescription(about))
+	i, err := m.meter.Int64ObservableCounter(m.instrument(name), metric.WithUnit(m.unit(unit)), metric.WithDescription(about))
 	m.note(name, i, err)
 	return i
 }
 
 func (m *maker) level(name, unit, about string) metric.Int64Observable {
-	i, err := m.meter.Int64ObservableUpDownCounter(prefix+name, metric.WithUnit(unit), metric.WithDescription(about))
+	i, err := m.meter.Int64ObservableUpDownCounter(m.instrument(name), metric.WithUnit(m.unit(unit)), metric.WithDescription(about))
 	m.note(name, i, err)
 	return i
 }
 
 func (m *maker) gauge(name, unit, about string) metric.Float64Observable {
-	i, err := m.meter.Float64ObservableGauge(prefix+name, metric.WithUnit(unit), metric.WithDescription(about))
+	i, err := m.meter.Float64ObservableGauge(m.instrument(name), metric.WithUnit(m.unit(unit)), metric.WithDescription(about))
 	m.note(name, i, err)
 	return i
 }
 
 func (m *maker) seconds(name, about string) metric.Float64Observable {
-	i, err := m.meter.Float64ObservableCounter(prefix+name, metric.WithUnit("s"), metric.WithDescription(about))
+	i, err := m.meter.Float64ObservableCounter(m.instrument(name), metric.WithUnit(m.unit("s")), metric.WithDescription(about))
 	m.note(name, i, err)
 	return i
 }
@@ -70,11 +73,18 @@ func (m *maker) instruments() instruments {
 	return instruments{
 		state:      m.level("state", "1", "1 for the state that the breaker is in, 0 for the others."),
 		mode:       m.level("mode", "1", "1, for the mode that the breaker is in; other modes are absent."),
-		stateAge:   m.gauge("state_age", "s", "Time since the state last changed, or the breaker was made."),
+		stateAge:   m.gauge("state_age", "s", "Time since the state last changed, and why, or the breaker was made."),
+		outageAge:  m.gauge("outage_age", "s", "Time since the breaker left closed, and why, through all probing. Only while it is not closed."),
+		outages:    m.counter("outages", "{outage}", "How often the breaker has left closed."),
 		retryAfter: m.gauge("retry_after", "s", "What is left of the cooldown. Only while open."),
 
 		calls:       m.counter("calls", "{call}", "Calls by what became of them: success, failure, ignored, cancelled, late."),
 		slow:        m.counter("slow_calls", "{call}", "Succeeded and failed calls that were slow. Absent before the first."),
+		local:       m.counter("local_calls", "{call}", "Of the ignored calls, those that this process or its caller caused. Absent before the first."),
+		errors:      m.counter("errors", "{call}", "Failed calls by what went wrong, where errors are told of."),
+		usual:       m.gauge("latency.usual", "s", "The median latency of successes, from the few calls that the breaker times."),
+		high:        m.gauge("latency.high", "s", "The latency that 95 of 100 successes do not exceed."),
+		deadline:    m.gauge("latency.deadline", "s", "How long callers wait for an answer, as seen last."),
 		refusals:    m.counter("refusals", "{call}", "Calls refused because the breaker was open, half_open or forced."),
 		wouldRefuse: m.counter("would_refuse", "{call}", "Calls let through in shadow mode that would have been refused."),
 		outcomeAge:  m.gauge("last_outcome_age", "s", "Time since a reading first saw the number of settled calls as it is."),
@@ -102,6 +112,9 @@ func (m *maker) instruments() instruments {
 		waiting: m.gauge("lease.waiting", "s", "For how long the breaker has been waiting after its cooldown, for others to probe."),
 		members: m.level("lease.members", "{process}", "Processes that take part in the lease, as far as they are heard."),
 
+		holder: m.level("lease.holder", "1", "1, for who holds the lease that the breaker waits for."),
+
+		breakers:   m.level("breakers", "{breaker}", "Breakers in this collection."),
 		panics:     m.counter("listener_panics", "{panic}", "Panics of the breaker's listeners, contained."),
 		clashes:    m.level("name_clashes", "{breaker}", "Breakers left out because another one has their name."),
 		unrecorded: m.counter("unrecorded_events", "{event}", "Transitions and probes that there was no room to record."),
@@ -116,11 +129,11 @@ func (m *maker) probeDuration() metric.Float64Histogram {
 		bounds = append(bounds, d.Seconds())
 	}
 	const name = "probe.duration"
-	h, err := m.meter.Float64Histogram(prefix+name, metric.WithUnit("s"),
+	h, err := m.meter.Float64Histogram(m.instrument(name), metric.WithUnit(m.unit("s")),
 		metric.WithDescription("How long probes took that were judged."), metric.WithExplicitBucketBoundaries(bounds...))
-	m.names = append(m.names, prefix+name)
+	m.names = append(m.names, m.instrument(name))
 	if err != nil {
-		m.faults = append(m.faults, fmt.Errorf("breakerotel: %s: %w", prefix+name, err))
+		m.faults = append(m.faults, fmt.Errorf("breakerotel: %s: %w", m.instrument(name), err))
 	}
 	return h
 }

@@ -1,17 +1,3 @@
-// Package breakerotel shows circuit breakers to OpenTelemetry.
-//
-//	var watch breakerwatch.Watch
-//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
-//	err := watch.Add(b)
-//	shown, err := breakerotel.Register(otel.GetMeterProvider(), &watch)
-//	defer shown.Unregister()
-//
-// Breakers are read when metrics are collected, by one callback for all of
-// them; calls pay nothing for it. For events on spans see [Do].
-//
-// Names follow the attributes that open-telemetry/semantic-conventions#2355
-// proposes, circuitbreaker.name and circuitbreaker.state. There is no
-// convention yet; they may change when there is.
 package breakerotel
 
 import (
@@ -38,6 +24,8 @@ const (
 	outcomeKey = attribute.Key("circuitbreaker.outcome")
 	answerKey  = attribute.Key("circuitbreaker.answer")
 	reasonKey  = attribute.Key("circuitbreaker.reason")
+	kindKey    = attribute.Key("circuitbreaker.kind")
+	holderKey  = attribute.Key("circuitbreaker.holder")
 	fromKey    = attribute.Key("circuitbreaker.from_state")
 	toKey      = attribute.Key("circuitbreaker.to_state")
 )
@@ -58,16 +46,35 @@ func (r *Registration) Unregister() error {
 	return r.callback.Unregister()
 }
 
-// Register makes the instruments and shows the breakers of watch by them. With
+// Options change what is registered. The zero value and nil mean the defaults.
+type Options struct {
+	// PrometheusNames names instruments and attributes so that they become the
+	// metrics of breakerprom, labels included, when an exporter or a collector
+	// writes them for Prometheus: its dashboard, rules and alerts then fit. The instruments
+	// have no units, because those are in the names, and what is otherwise the
+	// age of something is its instant, in seconds since 1970. Attributes
+	// have no prefix. Default: the names in README.md.
+	PrometheusNames bool
+}
+
+// Register is RegisterWith with the defaults.
+func Register(provider metric.MeterProvider, watch *breakerwatch.Watch) (*Registration, error) {
+	return RegisterWith(provider, watch, nil)
+}
+
+// RegisterWith makes the instruments and shows the breakers of watch by them. With
 // the SDK's default limit of 2000 series for an instrument there is room for
 // 400 breakers; see the sdk/metric package's WithCardinalityLimit.
-func Register(provider metric.MeterProvider, watch *breakerwatch.Watch) (*Registration, error) {
+func RegisterWith(provider metric.MeterProvider, watch *breakerwatch.Watch, o *Options) (*Registration, error) {
 	if provider == nil || watch == nil {
 		return nil, errors.New("breakerotel: Register with a nil MeterProvider or Watch")
 	}
-	var m maker
+	if o == nil {
+		o = new(Options)
+	}
+	m := maker{naming: naming{o.PrometheusNames}}
 	m.meter = provider.Meter(scope)
-	s := &shower{watch: watch, in: m.instruments()}
+	s := &shower{naming: m.naming, watch: watch, in: m.instruments()}
 	latency := m.probeDuration()
 	if err := errors.Join(m.faults...); err != nil {
 		return nil, err
@@ -77,8 +84,8 @@ func Register(provider metric.MeterProvider, watch *breakerwatch.Watch) (*Regist
 		return nil, err
 	}
 	stop := watch.Listen(nil, func(p atomicbreaker.Probe) {
-		if p.Outcome != atomicbreaker.Ignored { // such a one was not judged
-			latency.Record(context.Background(), p.Latency.Seconds(), metric.WithAttributes(nameKey.String(p.Name), outcomeKey.String(verdict(p))))
+		if p.Outcome != atomicbreaker.Ignored && p.Outcome != atomicbreaker.Local { // such a one was not judged
+			latency.Record(context.Background(), p.Latency.Seconds(), metric.WithAttributes(m.key(nameKey).String(p.Name), m.key(outcomeKey).String(verdict(p))))
 		}
 	})
 	return &Registration{callback: callback, stop: stop}, nil
@@ -93,6 +100,7 @@ func verdict(p atomicbreaker.Probe) string {
 
 // shower is the callback.
 type shower struct {
+	naming
 	watch *breakerwatch.Watch
 	in    instruments
 
@@ -113,13 +121,14 @@ func (s *shower) show(_ context.Context, o metric.Observer) error {
 		r := &s.readings[i]
 		set := last[r.Name]
 		if set == nil {
-			set = newOptions(r.Name)
+			set = newOptions(s.naming, r.Name)
 		}
 		s.options[r.Name] = set
-		v := view{Observer: o, in: &s.in, set: set, r: r, now: now}
+		v := view{Observer: o, naming: s.naming, in: &s.in, set: set, r: r, now: now}
 		v.show()
 	}
 	stats := s.watch.Stats()
+	o.ObserveInt64(s.in.breakers, int64(stats.Breakers))
 	o.ObserveInt64(s.in.clashes, int64(stats.Clashes))
 	o.ObserveInt64(s.in.unrecorded, int64(stats.Unrecorded))
 	return nil
@@ -127,11 +136,13 @@ func (s *shower) show(_ context.Context, o metric.Observer) error {
 
 // options are the attributes of one breaker's series, made once.
 type options struct {
+	naming
 	plain                                     []metric.ObserveOption
 	states, modes, outcomes, refusals, judged [][]metric.ObserveOption
 	answers                                   [][]metric.ObserveOption
 	name                                      attribute.KeyValue
 	transitions                               map[transition][]metric.ObserveOption
+	others                                    map[attribute.KeyValue][]metric.ObserveOption
 }
 
 type transition struct {
@@ -139,12 +150,15 @@ type transition struct {
 	reason   atomicbreaker.Reason
 }
 
-func newOptions(name string) *options {
-	s := &options{name: nameKey.String(name), transitions: map[transition][]metric.ObserveOption{}}
+func newOptions(n naming, name string) *options {
+	s := &options{
+		naming: n, name: n.key(nameKey).String(name),
+		transitions: map[transition][]metric.ObserveOption{}, others: map[attribute.KeyValue][]metric.ObserveOption{},
+	}
 	s.plain = s.with()
 	each := func(key attribute.Key, values ...string) (all [][]metric.ObserveOption) {
 		for _, v := range values {
-			all = append(all, s.with(key.String(v)))
+			all = append(all, s.with(n.key(key).String(v)))
 		}
 		return all
 	}
@@ -165,10 +179,31 @@ func (s *options) transition(t breakerwatch.TransitionCount) []metric.ObserveOpt
 	key := transition{t.From, t.To, t.Reason}
 	o := s.transitions[key]
 	if o == nil {
-		o = s.with(fromKey.String(word(t.From)), toKey.String(word(t.To)), reasonKey.String(word(t.Reason)))
+		o = s.with(s.key(fromKey).String(word(t.From)), s.key(toKey).String(word(t.To)), s.key(reasonKey).String(word(t.Reason)))
 		s.transitions[key] = o
 	}
 	return o
+}
+
+// other are the attributes with one more of a fixed set, made when it is met.
+func (s *options) other(key attribute.Key, value string) []metric.ObserveOption {
+	kv := s.key(key).String(value)
+	o := s.others[kv]
+	if o == nil {
+		o = s.with(kv)
+		s.others[kv] = o
+	}
+	return o
+}
+
+// usualKinds are the changes of state that have a series from the start.
+var usualKinds = []transition{
+	{atomicbreaker.StateClosed, atomicbreaker.StateHalfOpen, atomicbreaker.ReasonNearDeadline},
+	{atomicbreaker.StateClosed, atomicbreaker.StateOpen, atomicbreaker.ReasonFailureRate},
+	{atomicbreaker.StateClosed, atomicbreaker.StateOpen, atomicbreaker.ReasonStreak},
+	{atomicbreaker.StateHalfOpen, atomicbreaker.StateClosed, atomicbreaker.ReasonRecovered},
+	{atomicbreaker.StateHalfOpen, atomicbreaker.StateOpen, atomicbreaker.ReasonProbeFailed},
+	{atomicbreaker.StateOpen, atomicbreaker.StateHalfOpen, atomicbreaker.ReasonCooldown},
 }
 
 // words are the texts from zero to last.
@@ -185,6 +220,7 @@ func words[T interface {
 // view shows one breaker.
 type view struct {
 	metric.Observer
+	naming
 	in  *instruments
 	set *options
 	r   *breakerwatch.Reading
@@ -199,7 +235,12 @@ func (v *view) show() {
 		v.ObserveInt64(v.in.state, one(int(r.State) == state), o...)
 	}
 	v.ObserveInt64(v.in.mode, 1, v.set.modes[r.Mode]...)
-	v.ObserveFloat64(v.in.stateAge, v.since(r.Changed), plain...)
+	v.ObserveFloat64(v.in.stateAge, v.since(r.Changed), v.set.other(reasonKey, word(r.Reason))...)
+	if o := r.Outage; o != nil {
+		v.ObserveFloat64(v.in.outageAge, v.since(o.Began), v.set.other(reasonKey, word(o.Reason))...)
+	}
+	v.count(v.in.outages, r.Outages, plain)
+	v.latency()
 	v.calls()
 	switch r.State {
 	case atomicbreaker.StateClosed:
@@ -211,9 +252,7 @@ func (v *view) show() {
 		v.ObserveInt64(v.in.probeWindow, int64(r.ProbeWindow), plain...)
 		v.ObserveInt64(v.in.unprobed, one(r.Unprobed), plain...)
 	}
-	for _, t := range r.Transitions {
-		v.count(v.in.transitions, t.Count, v.set.transition(t))
-	}
+	v.transitions()
 	v.count(v.in.openings, r.Opened, plain)
 	v.ObserveFloat64(v.in.openTime, r.TimeOpen.Seconds(), plain...)
 	if p, told := r.Probes(); told || r.Abandoned > 0 {
@@ -224,12 +263,44 @@ func (v *view) show() {
 		v.ObserveInt64(v.in.alone, one(l.Alone), plain...)
 		v.ObserveInt64(v.in.held, one(l.Held), plain...)
 		v.ObserveFloat64(v.in.waiting, l.Waiting.Seconds(), plain...)
+		if l.Holder != "" { // of another process, and so not kept
+			v.ObserveInt64(v.in.holder, 1, v.set.with(v.key(holderKey).String(strings.ToValidUTF8(l.Holder, "?")))...)
+		}
 		if l.Members > 0 {
 			v.ObserveInt64(v.in.members, int64(l.Members), plain...)
 		}
 	}
-	if r.ListenerPanics > 0 {
-		v.count(v.in.panics, r.ListenerPanics, plain)
+	v.count(v.in.panics, r.ListenerPanics, plain)
+}
+
+// transitions shows each kind that there was, and at 0 those that are usual.
+func (v *view) transitions() {
+	there := 0
+	for _, t := range v.r.Transitions {
+		v.count(v.in.transitions, t.Count, v.set.transition(t))
+		for i, k := range usualKinds {
+			if k == (transition{t.From, t.To, t.Reason}) {
+				there |= 1 << i
+			}
+		}
+	}
+	for i, k := range usualKinds {
+		if there&(1<<i) == 0 {
+			v.count(v.in.transitions, 0, v.set.transition(breakerwatch.TransitionCount{From: k.from, To: k.to, Reason: k.reason}))
+		}
+	}
+}
+
+func (v *view) latency() {
+	l, plain := v.r.Latency, v.set.plain
+	if l.Usual > 0 {
+		v.ObserveFloat64(v.in.usual, l.Usual.Seconds(), plain...)
+	}
+	if l.High > 0 {
+		v.ObserveFloat64(v.in.high, l.High.Seconds(), plain...)
+	}
+	if l.Deadline > 0 {
+		v.ObserveFloat64(v.in.deadline, l.Deadline.Seconds(), plain...)
 	}
 }
 
@@ -239,6 +310,16 @@ func (v *view) calls() {
 	v.each(v.in.refusals, v.set.refusals, r.RefusedOpen, r.RefusedHalfOpen, r.RefusedForced)
 	if r.Slow > 0 {
 		v.count(v.in.slow, r.Slow, plain)
+	}
+	if r.Local > 0 {
+		v.count(v.in.local, r.Local, plain)
+	}
+	if errors, told := r.Errors(); told {
+		for k, n := range errors.Counts {
+			if n > 0 {
+				v.count(v.in.errors, n, v.set.other(kindKey, breakerwatch.Kind(k).String()))
+			}
+		}
 	}
 	if r.WouldRefuse > 0 || r.Mode == atomicbreaker.Shadow {
 		v.count(v.in.wouldRefuse, r.WouldRefuse, plain)
@@ -272,8 +353,14 @@ func (v *view) each(i metric.Int64Observable, o [][]metric.ObserveOption, values
 	}
 }
 
-// since is how long ago an instant was, never less than nothing.
-func (v *view) since(t time.Time) float64 { return max(v.now.Sub(t).Seconds(), 0) }
+// since is how long ago an instant was, never less than nothing; with the names
+// of Prometheus it is the instant itself, in seconds since 1970.
+func (v *view) since(t time.Time) float64 {
+	if v.prometheus {
+		return float64(t.UnixMilli()) / 1000
+	}
+	return max(v.now.Sub(t).Seconds(), 0)
+}
 
 func one(yes bool) int64 {
 	if yes {

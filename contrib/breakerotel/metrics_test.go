@@ -229,7 +229,7 @@ func TestKindsOfInstruments(t *testing.T) {
 				rises[m.Name] = data.IsMonotonic
 			}
 		}
-		for _, name := range []string{"calls", "refusals", "transitions", "openings", "open_time", "probes", "slow_calls", "would_refuse", "listener_panics"} {
+		for _, name := range []string{"outages", "calls", "refusals", "transitions", "openings", "open_time", "probes", "slow_calls", "would_refuse", "listener_panics"} {
 			if !rises[prefix+name] {
 				t.Errorf("%s is no counter", name)
 			}

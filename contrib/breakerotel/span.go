@@ -20,7 +20,7 @@ const (
 // the call: an event circuitbreaker.refused if it was refused, and an event
 // circuitbreaker.state_changed if the breaker is in another state after it
 // than before, be it by this call's outcome or by another's. Both carry the
-// breaker's name and state.
+// breaker's name and state, and the reason.
 //
 // Without a recording span it costs a few nanoseconds more than the breaker's
 // own Do. With one, a refusal costs most of a microsecond and several
@@ -33,9 +33,12 @@ func Do(ctx context.Context, b *atomicbreaker.Breaker, f func(context.Context) e
 	}
 	before := b.State()
 	defer func() { // also when f panics
-		if after := b.State(); after != before {
-			span.AddEvent(changedEvent, trace.WithAttributes(
-				nameKey.String(b.Name()), fromKey.String(word(before)), stateKey.String(word(after))))
+		if b.State() == before {
+			return
+		}
+		if after := b.Snapshot(); after.State != before {
+			span.AddEvent(changedEvent, trace.WithAttributes(nameKey.String(b.Name()), fromKey.String(word(before)),
+				stateKey.String(word(after.State)), reasonKey.String(word(after.Reason))))
 		}
 	}()
 	err := b.Do(ctx, f)

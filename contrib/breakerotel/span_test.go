@@ -57,7 +57,7 @@ func TestSpanEvents(t *testing.T) {
 				}
 			}
 		}
-		const opened = "circuitbreaker.state_changed circuitbreaker.name=stock circuitbreaker.from_state=closed circuitbreaker.state=open"
+		const opened = "circuitbreaker.state_changed circuitbreaker.name=stock circuitbreaker.from_state=closed circuitbreaker.state=open circuitbreaker.reason=streak"
 		check("a success", do(succeed, nil))
 		check("the failure that opens", do(fail, errFailed), opened)
 		check("a refusal", do(succeed, atomicbreaker.ErrOpen),
@@ -71,7 +71,7 @@ func TestSpanEvents(t *testing.T) {
 			"circuitbreaker.refused circuitbreaker.name=stock circuitbreaker.state=half_open circuitbreaker.reason=half_open circuitbreaker.retry_after=1")
 		probe.Cancel()
 		check("the probe that closes", do(succeed, nil),
-			"circuitbreaker.state_changed circuitbreaker.name=stock circuitbreaker.from_state=half_open circuitbreaker.state=closed")
+			"circuitbreaker.state_changed circuitbreaker.name=stock circuitbreaker.from_state=half_open circuitbreaker.state=closed circuitbreaker.reason=recovered")
 		check("a panic that opens", func(ctx context.Context) { Do(ctx, b, func(context.Context) error { panic("call") }) }, opened)
 		b.SetMode(atomicbreaker.ForcedOpen)
 		check("a forced refusal", do(succeed, atomicbreaker.ErrForced),

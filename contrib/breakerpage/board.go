@@ -18,11 +18,16 @@ type board struct {
 	byID     map[int]*row
 	nextID   int
 	events   uint64 // the number of the last one that has been sent
+	outages  uint64 // likewise, of those that are over
+	entries  uint64 // likewise, of the audit
 
 	// Of the last reading.
 	changed []*row
 	gone    []int
 	latest  []breakerwatch.Event
+	over    []breakerwatch.Outage
+	audited []Entry
+	held    []held
 	stats   breakerwatch.Stats
 }
 
@@ -38,7 +43,9 @@ type row struct {
 	last    shown // as of the reading before
 	until   cooldown
 	episode episode
+	waits   waits
 	history *history // nil while there is nothing to draw
+	hour    *hour    // likewise
 	point   point    // of the last reading
 }
 
@@ -54,7 +61,7 @@ type shown struct {
 	slow        uint64
 	succeeded   uint64 // in all
 	failed      uint64
-	refused     uint64 // those that shadow mode let through included
+	refused     uint64
 	opened      uint64
 	openBefore  int64 // milliseconds open, this time left out
 	until       int64 // end of the cooldown
@@ -65,6 +72,30 @@ type shown struct {
 	probesBad   uint64
 	lastOutcome int64
 	lastRefusal int64
+	would       uint64               // would have been refused but for shadow mode
+	outage      int64                // since when the outage lasts, 0: none does
+	rule        atomicbreaker.Reason // that began it
+	reopened    uint64               // in this outage
+	lately      uint64               // openings in the last quarter of an hour
+	waiting     int64                // since when it waits for its lease, 0: it does not
+	alone       bool                 // it goes without its lease
+	members     int                  // of its lease, 0: unknown
+	near        int64                // of the way to the limits of the rates, in thousandths; -1: they are not known
+	usual       int64                // latency of successes in microseconds, 0: unknown
+	high        int64                // what 95 of 100 of them do not exceed
+	errorKind   int64                // of the last error, from 1; 0: none is known
+}
+
+// waits is since when a generation waits for its lease, told once for each.
+type waits struct {
+	generation uint32
+	since      int64
+}
+
+// held is a mode that was set from the page.
+type held struct {
+	id int
+	Entry
 }
 
 // cooldown is the end of a generation's cooldown, told once for each so that it
@@ -86,7 +117,7 @@ func newBoard(points int) board {
 	return board{times: make([]int64, points), rows: map[string]*row{}, byID: map[int]*row{}}
 }
 
-func (b *board) sample(watch *breakerwatch.Watch, now time.Time) {
+func (b *board) sample(watch *breakerwatch.Watch, holds *holds, now time.Time) {
 	b.tick++
 	b.times[b.tick%uint64(len(b.times))] = now.UnixMilli()
 	b.changed, b.gone = b.changed[:0], b.gone[:0]
@@ -120,6 +151,23 @@ func (b *board) sample(watch *breakerwatch.Watch, now time.Time) {
 	if n := len(b.latest); n > 0 {
 		b.events = b.latest[n-1].Number
 	}
+	b.over = watch.Outages(b.outages)
+	if n := len(b.over); n > 0 {
+		b.outages = b.over[n-1].Number
+	}
+	b.audited = holds.since(b.entries)
+	if n := len(b.audited); n > 0 {
+		b.entries = b.audited[n-1].Number
+	}
+	b.held = b.held[:0]
+	for _, name := range holds.names(func(name string) bool { return b.rows[name] != nil }) {
+		if line := b.rows[name]; line != nil {
+			if e, ok := holds.on(name, line.shown.mode, line.breaker); ok {
+				b.held = append(b.held, held{line.id, e})
+			}
+		}
+	}
+	slices.SortFunc(b.held, func(x, y held) int { return x.id - y.id })
 }
 
 // take brings a row up to date.
@@ -129,10 +177,23 @@ func (w *row) take(b *board, r *breakerwatch.Reading, now time.Time) {
 	w.shown = shown{
 		state: r.State, mode: r.Mode, reason: r.Reason, since: millis(r.Changed),
 		calls: r.Rolling.Calls, failures: r.Rolling.Failures, slow: r.Rolling.Slow,
-		succeeded: r.Succeeded, failed: r.Failed, refused: r.Refused() + r.WouldRefuse,
+		succeeded: r.Succeeded, failed: r.Failed, refused: r.Refused(), would: r.WouldRefuse,
 		opened: r.Opened, openBefore: r.TimeOpen.Milliseconds(),
 		inFlight: r.ProbesInFlight, window: r.ProbeWindow, unprobed: r.Unprobed,
 		lastOutcome: millis(r.LastOutcome), lastRefusal: millis(r.LastRefusal),
+		lately: r.OpenedLately, alone: r.Lease.Alone, members: r.Lease.Members,
+		waiting: w.waits.of(r, now),
+		usual:   r.Latency.Usual.Microseconds(), high: r.Latency.High.Microseconds(),
+	}
+	w.shown.near = -1
+	if r.Limits != nil {
+		w.shown.near = int64(math.Round(1000 * r.Limits.Near(r.Rolling)))
+	}
+	if o := r.Outage; o != nil {
+		w.shown.outage, w.shown.rule, w.shown.reopened = millis(o.Began), o.Reason, o.Reopened
+	}
+	if e, ok := r.Errors(); ok {
+		w.shown.errorKind = int64(e.Last.Kind) + 1
 	}
 	if r.State == atomicbreaker.StateOpen {
 		w.shown.openBefore = (r.TimeOpen - (r.At - r.Since)).Milliseconds()
@@ -144,8 +205,10 @@ func (w *row) take(b *board, r *breakerwatch.Reading, now time.Time) {
 		w.point.ok = rise(w.last.succeeded, w.shown.succeeded)
 		w.point.failed = rise(w.last.failed, w.shown.failed)
 		w.point.refused = rise(w.last.refused, w.shown.refused)
+		w.point.would = rise(w.last.would, w.shown.would)
 	}
 	w.record(b)
+	w.recordHour(now)
 }
 
 // record keeps the point, if there is anything to draw.
@@ -160,6 +223,16 @@ func (w *row) record(b *board) {
 	if w.history.quiet(b.tick) {
 		w.history = nil
 	}
+}
+
+func (w *waits) of(r *breakerwatch.Reading, now time.Time) int64 {
+	if r.Lease.Waiting == 0 {
+		return 0
+	}
+	if w.since == 0 || w.generation != r.Generation {
+		*w = waits{r.Generation, now.Add(-r.Lease.Waiting).UnixMilli()}
+	}
+	return w.since
 }
 
 func (c *cooldown) of(r *breakerwatch.Reading, now time.Time) int64 {

@@ -1,20 +1,3 @@
-// Package breakerpage shows circuit breakers on a live web page: which of them
-// refuse work, which are being tested and with what result, and what happened
-// in the last minutes.
-//
-//	var watch breakerwatch.Watch
-//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
-//	err := watch.Add(b)
-//	page, err := breakerpage.New(&watch, nil)
-//	http.Handle("/debug/breakers/", page)
-//
-// The page needs nothing from the network but its own handler. Like
-// net/http/pprof it is for operators: whoever can reach it can read the names
-// and figures of all breakers, so put it behind the access control of an
-// internal address. It is read-only unless [Options].Authorize is set.
-//
-// The same as JSON is at ?format=json, and as text, for a terminal, at
-// ?format=text.
 package breakerpage
 
 import (
@@ -44,14 +27,34 @@ type Options struct {
 	// that is in use costs 13 bytes for each. Default: 180.
 	Points int
 
-	// Viewers is how many pages may be open at once, 1 to 1000. Default: 32.
+	// Viewers is how many pages may be open at once, 1 to 1000. A page that comes
+	// when there are as many takes the place of one that has not been heard of for
+	// 45 s; if there is none, it asks for everything every 5 s. Default: 32.
 	Viewers int
+
+	// Hosts are the names under which the page is reached, without port, such
+	// as ops.example. Requests with another name in the Host header are refused;
+	// this keeps out pages of other sites whose names resolve to this server's
+	// address. Addresses and localhost are always accepted. Default: none; then
+	// any name may look, and no name may command.
+	Hosts []string
 
 	// Authorize makes the page able to command: it is asked for every Trip,
 	// Reset and change of mode and allows it by returning nil. The error is
 	// shown to the user. Requests from pages of other origins are refused
-	// before. Default: nil, nobody may.
+	// before. It is asked for each breaker of a command to several, of which
+	// nothing is done unless all are allowed. Default: nil, nobody may.
 	Authorize func(*http.Request, Command) error
+
+	// User is who sends a request, for the audit; it is bounded and escaped.
+	// Default: the user of HTTP's basic authentication, without a check.
+	User func(*http.Request) string
+
+	// Audit is called with every command, done or refused, and of the end of modes
+	// that were set for a time. It runs on the request's goroutine, or a timer's,
+	// and may run concurrently. Default: a record of slog.Default(), at level Info,
+	// Warn for what was refused.
+	Audit func(Entry)
 }
 
 // Validate returns every fault of o, joined.
@@ -68,6 +71,11 @@ func (o Options) Validate() error {
 	}
 	if o.Viewers < 0 || o.Viewers > 1000 {
 		fault("Viewers is %d, want 1 to 1000", o.Viewers)
+	}
+	for i, host := range o.Hosts {
+		if f := hostFault(host); f != "" {
+			fault("Hosts[%d], %.100q, %s", i, host, f)
+		}
 	}
 	return errors.Join(faults...)
 }
@@ -95,12 +103,15 @@ type Page struct {
 	options Options
 	watch   *breakerwatch.Watch
 	origins http.CrossOriginProtection
+	hosts   map[string]bool // nil: see checkHost
+	holds   holds
 	closed  chan struct{}
 	close   func()
 
 	mu      sync.Mutex // guards what follows
 	board   board
 	viewers map[*viewer]struct{}
+	wait    time.Duration // until the next reading
 }
 
 // New makes a page and begins to read the breakers of watch.
@@ -116,7 +127,9 @@ func New(watch *breakerwatch.Watch, o *Options) (*Page, error) {
 	}
 	p := &Page{options: o.withDefaults(), watch: watch, closed: make(chan struct{}), viewers: map[*viewer]struct{}{}}
 	p.close = sync.OnceFunc(func() { close(p.closed) })
+	p.hosts = hostSet(p.options.Hosts)
 	p.board = newBoard(p.options.Points)
+	p.wait = p.options.Interval
 	p.sample()
 	go run(weak.Make(p), p.options.Interval, p.closed)
 	return p, nil
@@ -145,6 +158,9 @@ func run(page weak.Pointer[Page], wait time.Duration, closed <-chan struct{}) {
 			share = 10
 		}
 		wait = max(p.options.Interval, share*took)
+		p.mu.Lock()
+		p.wait = wait
+		p.mu.Unlock()
 	}
 }
 
@@ -154,7 +170,7 @@ func (p *Page) sample() (took time.Duration, watched bool) {
 	start := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.board.sample(p.watch, start)
+	p.board.sample(p.watch, &p.holds, start)
 	if len(p.viewers) > 0 {
 		p.broadcast()
 	}
@@ -183,6 +199,10 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
+	if err := p.checkHost(r); err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		p.show(w, r)
@@ -200,6 +220,12 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case query.Has("stream"):
 		p.stream(w, r)
+	case query.Has("state"):
+		p.state(w)
+	case query.Has("alive"):
+		p.alive(w, query.Get("alive"))
+	case query.Has("export"):
+		p.export(w)
 	case query.Has("history"):
 		p.history(w, query.Get("history"))
 	case query.Has("breaker"):
@@ -210,8 +236,10 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) {
 		p.json(w)
 	case query.Get("format") == "text":
 		p.text(w)
+	case query.Get("format") == "brief":
+		p.brief(w)
 	case query.Has("format"):
-		http.Error(w, "unknown format: want json or text, or none for the page", http.StatusBadRequest)
+		http.Error(w, "unknown format: want json, text or brief, or none for the page", http.StatusBadRequest)
 	default:
 		p.html(w)
 	}
@@ -237,7 +265,15 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 var words = map[string][]string{
 	"states":  texts(atomicbreaker.StateHalfOpen),
 	"modes":   texts(atomicbreaker.Shadow),
-	"reasons": texts(atomicbreaker.ReasonSetModeCalled),
+	"reasons": texts(atomicbreaker.ReasonNearDeadline),
+	"kinds":   kinds(),
+}
+
+func kinds() (all []string) {
+	for _, k := range breakerwatch.Kinds() {
+		all = append(all, k.String())
+	}
+	return all
 }
 
 func texts[T interface {

@@ -68,17 +68,20 @@ func (r *rig) turnedAway(b *atomicbreaker.Breaker) {
 
 // message is what a viewer is sent.
 type message struct {
-	Whole  bool
-	Tick   uint64
-	Now    int64
-	Points int
-	Names  map[int]string
-	Rows   [][]int64
-	Rises  [][]int64
-	Gone   []int
-	Events [][]any
+	Whole   bool
+	Tick    uint64
+	Now     int64
+	Points  int
+	Names   map[int]string
+	Rows    [][]int64
+	Rises   [][]int64
+	Gone    []int
+	Events  [][]any
+	Outages [][]any
+	Audit   [][]any
+	Held    [][]any
 	Clashes, Unrecorded,
-	Interval int
+	Interval, Next int
 }
 
 // columns are the places of a row's fields.
@@ -104,6 +107,18 @@ const (
 	atProbesBad
 	atLastOutcome
 	atLastRefusal
+	atWould
+	atOutage
+	atRule
+	atReopened
+	atLately
+	atWaiting
+	atAlone
+	atMembers
+	atNear
+	atUsual
+	atHigh
+	atErrorKind
 	allColumns
 )
 
@@ -153,7 +168,7 @@ func TestOnlyChangesAreSent(t *testing.T) {
 
 	r.call(b, atomicbreaker.Success)
 	m = r.next()
-	require.Equal(t, [][]int64{{1, 1, 0, 0}}, m.Rises)
+	require.Equal(t, [][]int64{{1, 1, 0, 0, 0}}, m.Rises)
 	require.Empty(t, m.Names)
 	require.Len(t, m.Rows, 1)
 	require.EqualValues(t, 1, m.Rows[0][atCalls])
@@ -163,7 +178,7 @@ func TestOnlyChangesAreSent(t *testing.T) {
 	r.turnedAway(b)
 	m = r.next()
 	row := m.Rows[0]
-	require.Equal(t, [][]int64{{1, 0, 1, 2}}, m.Rises)
+	require.Equal(t, [][]int64{{1, 0, 1, 2, 0}}, m.Rises)
 	require.EqualValues(t, atomicbreaker.StateOpen, row[atState])
 	require.EqualValues(t, atomicbreaker.ReasonStreak, row[atReason])
 	require.InDelta(t, m.Now+10_000, row[atUntil], 1000)
@@ -384,7 +399,7 @@ func (r *rig) post(form string, header ...string) *httptest.ResponseRecorder {
 
 func TestCommands(t *testing.T) {
 	var asked []Command
-	r := newRig(t, Options{Authorize: func(req *http.Request, c Command) error {
+	r := newRig(t, Options{Hosts: []string{"example.com"}, Audit: func(Entry) {}, Authorize: func(req *http.Request, c Command) error {
 		asked = append(asked, c)
 		if req.Header.Get("User") != "ann" {
 			return errors.New("only ann may")
@@ -400,10 +415,10 @@ func TestCommands(t *testing.T) {
 		mode  atomicbreaker.Mode
 		asked Command
 	}{
-		{"breaker=a%26b&action=trip", atomicbreaker.StateOpen, atomicbreaker.Auto, Command{"a&b", Trip, 0}},
-		{"breaker=a%26b&action=reset", atomicbreaker.StateClosed, atomicbreaker.Auto, Command{"a&b", Reset, 0}},
-		{"breaker=a%26b&action=mode&mode=forced-open", atomicbreaker.StateOpen, atomicbreaker.ForcedOpen, Command{"a&b", SetMode, atomicbreaker.ForcedOpen}},
-		{"breaker=a%26b&action=mode&mode=auto", atomicbreaker.StateHalfOpen, atomicbreaker.Auto, Command{"a&b", SetMode, atomicbreaker.Auto}},
+		{"breaker=a%26b&reason=drill&action=trip", atomicbreaker.StateOpen, atomicbreaker.Auto, Command{"a&b", Trip, 0, "drill", 0}},
+		{"breaker=a%26b&reason=drill&action=reset", atomicbreaker.StateClosed, atomicbreaker.Auto, Command{"a&b", Reset, 0, "drill", 0}},
+		{"breaker=a%26b&reason=drill&action=mode&mode=forced-open&for=1h", atomicbreaker.StateOpen, atomicbreaker.ForcedOpen, Command{"a&b", SetMode, atomicbreaker.ForcedOpen, "drill", time.Hour}},
+		{"breaker=a%26b&reason=drill&action=mode&mode=auto", atomicbreaker.StateHalfOpen, atomicbreaker.Auto, Command{"a&b", SetMode, atomicbreaker.Auto, "drill", 0}},
 	} {
 		asked = nil
 		rec := r.post(c.form, ann...)
@@ -422,13 +437,26 @@ func TestCommands(t *testing.T) {
 	}{
 		"breaker=a%26b&action=explode":            {400, `unknown action "explode", want trip, reset or mode`},
 		"breaker=a%26b&action=mode&mode=sideways": {400, `unknown mode "sideways"`},
-		"action=trip":                              {400, "no breaker is named"},
-		"breaker=zz&action=trip":                   {404, `no breaker named "zz"`},
-		"action=trip&breaker=%zz":                  {400, "not a form"},
-		"action=trip&breaker=" + long(maxForm):     {400, "not a form"},
-		"breaker=a%26b&action=mode":                {400, "unknown mode"},
-		"breaker=a%26b":                            {400, "unknown action"},
-		"breaker=a%26b&action=trip&x=" + long(100): {403, "not allowed: only ann may"},
+		"action=trip":                                                                              {400, "no breaker is named"},
+		"breaker=zz&reason=x&action=trip":                                                          {404, `no breaker named "zz"`},
+		"action=trip&breaker=%zz":                                                                  {400, "not a form"},
+		"action=trip&breaker=" + long(maxForm):                                                     {400, "not a form"},
+		"breaker=a%26b&action=mode":                                                                {400, "unknown mode"},
+		"breaker=a%26b":                                                                            {400, "unknown action"},
+		"breaker=a%26b&action=trip":                                                                {400, "reason is empty"},
+		"breaker=a%26b&action=trip&reason=+":                                                       {400, "reason is empty"},
+		"breaker=a%26b&action=trip&reason=%e2%80%aex":                                              {400, "cannot be seen"},
+		"breaker=a%26b&action=trip&reason=%ff":                                                     {400, "cannot be seen"},
+		"breaker=a%26b&action=trip&reason=" + long(201):                                            {400, "reason has 201 bytes, want 1 to 200"},
+		"breaker=a%26b&action=trip&reason=x&for=1h":                                                {400, "trip and reset do not last"},
+		"breaker=a%26b&action=mode&mode=forced-open&reason=x":                                      {400, `for is "", want 1s to 168h0m0s, or forever`},
+		"breaker=a%26b&action=mode&mode=forced-open&reason=x&for=169h":                             {400, `for is "169h"`},
+		"breaker=a%26b&action=mode&mode=shadow&reason=x&for=-1h":                                   {400, `for is "-1h"`},
+		"breaker=a%26b&action=mode&mode=auto&reason=x&for=1h":                                      {400, "auto has no end"},
+		"action=explode&reason=" + strings.Repeat("&breaker=x", 201):                               {400, "201 breakers are named"},
+		"action=trip&reason=x&breaker=a%26b&breaker=zz":                                            {404, `no breaker named "zz"`},
+		"action=trip&reason=x&breaker=a%26b&" + strings.Repeat("breaker=a%26b&", 3) + "breaker=zz": {404, "no breaker"},
+		"breaker=a%26b&reason=x&action=trip&x=" + long(100):                                        {403, "not allowed: only ann may"},
 	} {
 		header := ann
 		if want.code == 403 {
@@ -445,7 +473,7 @@ func long(n int) string { return strings.Repeat("x", n) }
 
 // TestCommandsOfOtherPagesAreRefused before anybody is asked.
 func TestCommandsOfOtherPagesAreRefused(t *testing.T) {
-	r := newRig(t, Options{Authorize: func(*http.Request, Command) error {
+	r := newRig(t, Options{Hosts: []string{"example.com"}, Authorize: func(*http.Request, Command) error {
 		t.Error("was asked")
 		return nil
 	}})
@@ -459,7 +487,7 @@ func TestCommandsOfOtherPagesAreRefused(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, rec.Code)
 		require.Contains(t, rec.Body.String(), "other origins")
 	}
-	readOnly := newRig(t, Options{})
+	readOnly := newRig(t, Options{Hosts: []string{"example.com"}})
 	readOnly.made("b")
 	rec := readOnly.post("breaker=b&action=trip")
 	require.Equal(t, http.StatusForbidden, rec.Code)
@@ -513,7 +541,7 @@ func TestStream(t *testing.T) {
 	resp, err := http.Get(server.URL + "?stream")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
-	require.Equal(t, "10", resp.Header.Get("Retry-After"))
+	require.Equal(t, "5", resp.Header.Get("Retry-After"))
 	resp.Body.Close()
 
 	b.Trip()
@@ -549,7 +577,7 @@ func TestAViewerThatIsSlowMissesReadings(t *testing.T) {
 	r := newRig(t, Options{})
 	r.made("b")
 	r.page.sample()
-	v := r.page.enter()
+	v := r.page.enter("", time.Now())
 	for range 10 {
 		r.page.sample()
 	}
@@ -570,12 +598,26 @@ func TestAViewerThatIsSlowMissesReadings(t *testing.T) {
 	require.False(t, m.Whole)
 }
 
+// TestEveryTextIsSent: the script gets states, modes, reasons and kinds as numbers.
+func TestEveryTextIsSent(t *testing.T) {
+	for what, unknown := range map[string]error{
+		"states":  second(atomicbreaker.State(len(words["states"])).MarshalText()),
+		"modes":   second(atomicbreaker.Mode(len(words["modes"])).MarshalText()),
+		"reasons": second(atomicbreaker.Reason(len(words["reasons"])).MarshalText()),
+		"kinds":   second(breakerwatch.Kind(len(words["kinds"])).MarshalText()),
+	} {
+		require.Error(t, unknown, "there are more %s than the page knows", what)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
 func TestMisuseIsAnError(t *testing.T) {
 	var w breakerwatch.Watch
 	_, err := New(nil, nil)
 	require.ErrorContains(t, err, "nil Watch")
-	_, err = New(&w, &Options{Interval: time.Millisecond, Points: 5, Viewers: -1})
-	for _, want := range []string{"Interval is 1ms, want 100ms to 1m", "Points is 5, want 10 to 1000", "Viewers is -1, want 1 to 1000"} {
+	_, err = New(&w, &Options{Interval: time.Millisecond, Points: 5, Viewers: -1, Hosts: []string{"ok.example", "http://x", ""}})
+	for _, want := range []string{`Hosts[1], "http://x", must be a name alone`, `Hosts[2], "", is empty`, "Interval is 1ms, want 100ms to 1m", "Points is 5, want 10 to 1000", "Viewers is -1, want 1 to 1000"} {
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -596,7 +638,7 @@ func BenchmarkSample(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer page.Close()
-			v := page.enter()
+			v := page.enter("", time.Now())
 			b.ReportAllocs()
 			for b.Loop() {
 				if busy {

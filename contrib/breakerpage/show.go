@@ -41,6 +41,8 @@ type jsonPage struct {
 	Breakers []breakerwatch.Reading `json:"breakers"`
 	Stats    breakerwatch.Stats     `json:"stats"`
 	Events   []jsonEvent            `json:"events"`
+	Outages  []breakerwatch.Outage  `json:"outages"` // those that are over
+	Audit    []Entry                `json:"audit"`
 }
 
 // jsonEvent is a change of state.
@@ -65,10 +67,32 @@ func jsonEvents(events []breakerwatch.Event, of func(breakerwatch.Event) bool) [
 	return list
 }
 
-func (p *Page) json(w http.ResponseWriter) {
+func (p *Page) json(w http.ResponseWriter) { writeJSON(w, p.everything()) }
+
+func (p *Page) everything() jsonPage {
 	page := jsonPage{Time: time.Now(), Breakers: p.watch.Read([]breakerwatch.Reading{}), Stats: p.watch.Stats()}
 	page.Events = jsonEvents(p.watch.Events(0), func(breakerwatch.Event) bool { return true })
-	writeJSON(w, page)
+	page.Outages = append([]breakerwatch.Outage{}, p.watch.Outages(0)...)
+	page.Audit = append([]Entry{}, p.holds.since(0)...)
+	return page
+}
+
+// export answers with everything and the past hour of each breaker, as a file.
+func (p *Page) export(w http.ResponseWriter) {
+	hours := map[string]*jsonHour{}
+	p.mu.Lock()
+	for name, line := range p.board.rows {
+		if h := line.hour.json(); h != nil {
+			hours[name] = h
+		}
+	}
+	p.mu.Unlock()
+	file := "breakers-" + time.Now().UTC().Format("20060102T150405Z") + ".json"
+	w.Header().Set("Content-Disposition", `attachment; filename="`+file+`"`)
+	writeJSON(w, struct {
+		jsonPage
+		Hours map[string]*jsonHour `json:"hours"`
+	}{p.everything(), hours})
 }
 
 // detail answers with everything about one breaker, as of the last reading.
@@ -80,16 +104,37 @@ func (p *Page) detail(w http.ResponseWriter, name string) {
 		http.Error(w, fmt.Sprintf("there is no breaker named %q", name), http.StatusNotFound)
 		return
 	}
-	reading := *line.reading
+	reading, past := *line.reading, line.hour.json()
+	hold, isHeld := p.holds.on(name, line.shown.mode, line.breaker)
 	p.mu.Unlock()
+	var held *Entry
+	if isHeld {
+		held = &hold
+	}
+	outages, audit := []breakerwatch.Outage{}, []Entry{}
+	for _, o := range p.watch.Outages(0) {
+		if o.Name == name {
+			outages = append(outages, o)
+		}
+	}
+	for _, e := range p.holds.since(0) {
+		if e.Breaker == name {
+			audit = append(audit, e)
+		}
+	}
 	writeJSON(w, struct {
-		Breaker breakerwatch.Reading `json:"breaker"`
-		Events  []jsonEvent          `json:"events"`
-		Bounds  []time.Duration      `json:"latency_bounds_ns"`
+		Breaker breakerwatch.Reading  `json:"breaker"`
+		Events  []jsonEvent           `json:"events"`
+		Bounds  []time.Duration       `json:"latency_bounds_ns"`
+		Hour    *jsonHour             `json:"hour,omitempty"`
+		Outages []breakerwatch.Outage `json:"outages"` // those that are over
+		Audit   []Entry               `json:"audit"`
+		Held    *Entry                `json:"held,omitempty"`
 	}{
 		reading,
 		jsonEvents(p.watch.Events(0), func(e breakerwatch.Event) bool { return e.Name == name }),
 		breakerwatch.ProbeBounds(),
+		past, outages, audit, held,
 	})
 }
 
@@ -108,7 +153,7 @@ func (p *Page) text(w http.ResponseWriter) {
 	now := time.Now()
 	var out bytes.Buffer
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "BREAKER\tSTATE\tMODE\tFOR\tWINDOW\tFAILED\tREFUSED\tPROBES\tOPENED\tOPEN IN ALL\tLAST REFUSAL")
+	fmt.Fprintln(table, "BREAKER\tSTATE\tMODE\tFOR\tWINDOW\tFAILED\tREFUSED\tPROBES\tOPENED\tOPEN IN ALL\tLAST REFUSAL\tOUTAGE\tSINCE\tBECAUSE OF\tLAST ERROR")
 	for _, r := range p.watch.Read(nil) {
 		probes := "-"
 		if r.State == atomicbreaker.StateHalfOpen {
@@ -118,9 +163,16 @@ func (p *Page) text(w http.ResponseWriter) {
 		if !r.LastRefusal.IsZero() {
 			refused = short(now.Sub(r.LastRefusal)) + " ago"
 		}
-		fmt.Fprintf(table, "%s\t%v\t%v\t%s\t%d calls, %.1f %%\t%d\t%d\t%s\t%d\t%s\t%s\n",
+		outage, since, rule, kind := "-", "-", "-", "-"
+		if o := r.Outage; o != nil {
+			outage, since, rule = short(o.Lasted(now)), o.Began.Format(time.RFC3339), o.Reason.String()
+		}
+		if e, ok := r.Errors(); ok {
+			kind = e.Last.Kind.String() + ": " + e.Last.Text
+		}
+		fmt.Fprintf(table, "%s\t%v\t%v\t%s\t%d calls, %.1f %%\t%d\t%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n",
 			printable(r.Name), r.State, r.Mode, short(now.Sub(r.Changed)), r.Rolling.Calls, 100*r.Rolling.FailureRate(),
-			r.Failed, r.Refused(), probes, r.Opened, short(r.TimeOpen), refused)
+			r.Failed, r.Refused(), probes, r.Opened, short(r.TimeOpen), refused, outage, since, rule, kind)
 	}
 	_ = table.Flush() // a buffer takes everything
 	if s := p.watch.Stats(); s.Clashes > 0 {

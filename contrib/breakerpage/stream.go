@@ -15,7 +15,17 @@ import (
 type viewer struct {
 	out    chan []byte
 	behind bool
+	key    string // by which the page tells that it is alive; empty: it does not
+	heard  time.Time
+	ended  chan struct{} // closed when another takes its place
 }
+
+// deafAfter is how long a viewer may not have been heard of before another may
+// take its place. A page tells that it is alive every 15 s.
+const deafAfter = 45 * time.Second
+
+// maxKey is how long the key of a viewer may be.
+const maxKey = 64
 
 // writeTimeout is how long a viewer may take to accept one message.
 const writeTimeout = 10 * time.Second
@@ -27,9 +37,9 @@ func (p *Page) stream(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	v := p.enter()
+	v := p.enter(r.URL.Query().Get("stream"), time.Now())
 	if v == nil {
-		w.Header().Set("Retry-After", "10")
+		w.Header().Set("Retry-After", "5")
 		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
 		return
 	}
@@ -49,24 +59,68 @@ func (p *Page) stream(w http.ResponseWriter, r *http.Request) {
 			}
 		case <-r.Context().Done():
 			return
+		case <-v.ended:
+			return
 		case <-p.closed:
 			return
 		}
 	}
 }
 
-// enter admits a viewer, if there is room, with everything as its first
-// message.
-func (p *Page) enter() *viewer {
+// enter admits a viewer, if there is room or one is not heard of any more,
+// with everything as its first message.
+func (p *Page) enter(key string, now time.Time) *viewer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.viewers) >= p.options.Viewers {
+	if len(p.viewers) >= p.options.Viewers && !p.evict(now) {
 		return nil
 	}
-	v := &viewer{out: make(chan []byte, 4)}
+	if len(key) > maxKey {
+		key = ""
+	}
+	v := &viewer{out: make(chan []byte, 4), key: key, heard: now, ended: make(chan struct{})}
 	v.out <- event(p.whole())
 	p.viewers[v] = struct{}{}
 	return v
+}
+
+// evict ends the viewer that has not been heard of for longest, if that is long
+// enough: a stream that nobody reads must not keep an operator out. The lock is
+// held.
+func (p *Page) evict(now time.Time) bool {
+	var deaf *viewer
+	for v := range p.viewers {
+		if deaf == nil || v.heard.Before(deaf.heard) {
+			deaf = v
+		}
+	}
+	if deaf == nil || now.Sub(deaf.heard) < deafAfter {
+		return false
+	}
+	close(deaf.ended)
+	delete(p.viewers, deaf)
+	return true
+}
+
+// alive notes that a viewer is there.
+func (p *Page) alive(w http.ResponseWriter, key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for v := range p.viewers {
+		if v.key != "" && v.key == key {
+			v.heard = time.Now()
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// state answers with what a stream begins with, for a page that finds no room.
+func (p *Page) state(w http.ResponseWriter) {
+	p.mu.Lock()
+	out := p.whole()
+	p.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(out) // to a browser that may have gone
 }
 
 func (p *Page) leave(v *viewer) {

@@ -1,12 +1,38 @@
 // Package breakerprom shows circuit breakers to Prometheus.
 //
-//	var watch breakerwatch.Watch
-//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
-//	err := watch.Add(b)
-//	prometheus.MustRegister(breakerprom.New(&watch))
+// Use it when Prometheus scrapes your program. A first program:
 //
-// Everything is read when it is scraped; calls pay nothing for it. README.md
-// lists the metrics; the folder also holds a dashboard for Grafana, recording
+//	package main
+//
+//	import (
+//		"log"
+//		"net/http"
+//
+//		"github.com/atomicbreaker/breaker/atomicbreaker"
+//		"github.com/atomicbreaker/breaker/contrib/breakerprom"
+//		"github.com/atomicbreaker/breaker/contrib/breakerwatch"
+//		"github.com/prometheus/client_golang/prometheus"
+//		"github.com/prometheus/client_golang/prometheus/promhttp"
+//	)
+//
+//	func main() {
+//		var watch breakerwatch.Watch
+//		b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
+//		if err := watch.Add(b); err != nil {
+//			log.Fatal(err)
+//		}
+//		prometheus.MustRegister(breakerprom.New(&watch))
+//		http.Handle("/metrics", promhttp.Handler())
+//		log.Fatal(http.ListenAndServe("localhost:8080", nil)) // see http://localhost:8080/metrics
+//	}
+//
+// Everything is read when it is scraped; calls pay nothing for it.
+//
+// # Choices
+//
+// [New] shows each breaker of a Watch. [NewSums] adds up the breakers of groups with many
+// keys, and shows the worst of them one by one. README.md and docs/metrics.md of the
+// repository list the metrics. The folder also has a dashboard for Grafana, recording
 // rules and alerts.
 package breakerprom
 
@@ -24,6 +50,7 @@ import (
 // show two Watches in one process wrap the Registerer of both with a label.
 type Collector struct {
 	watch *breakerwatch.Watch
+	sums  *sums // nil: every breaker is shown by itself
 
 	mu       sync.Mutex // one collection at a time
 	readings []breakerwatch.Reading
@@ -53,16 +80,31 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	c.readings = c.watch.Read(c.readings[:0])
 	last := c.labels
 	c.labels = make(map[string]*labelSets, len(c.readings))
-	for _, r := range byName(c.readings) {
+	order := byName(c.readings)
+	if c.sums != nil {
+		order = c.sums.take(order)
+		c.sums.send(ch)
+	}
+	for _, r := range order {
 		sets := last[r.Name]
 		if sets == nil {
 			sets = newLabelSets(r.Name)
 		}
 		c.labels[r.Name] = sets
-		e := newEmission(sets, 10, 10+len(r.Transitions)) // of a calm breaker
+		e := newEmission(sets, 16, 12) // of a calm breaker
+		e.created = sets.since(r.Counted)
 		e.reading(r)
 		e.send(ch)
 		e.probeLatency(r, ch)
+	}
+	for _, from := range inOrder {
+		e := newEmission(nil, 0, 3*len(order)+len(order)/8)
+		for _, r := range order {
+			e.sets = c.labels[r.Name]
+			e.created = e.sets.since(r.Counted)
+			e.transitions(r, from)
+		}
+		e.send(ch)
 	}
 	s := c.watch.Stats()
 	whole := newEmission(nil, 2, 1)

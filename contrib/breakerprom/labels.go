@@ -3,9 +3,11 @@ package breakerprom
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
 	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // A labelSet is a set of labels that a breaker's series can have: its name and
@@ -56,12 +58,33 @@ func pair(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name
 
 // labelSets are the labels of one breaker, made once and never written to.
 type labelSets struct {
-	name *dto.LabelPair
-	of   [allSets][]*dto.LabelPair
+	name    *dto.LabelPair
+	of      [allSets][]*dto.LabelPair
+	changes map[kindOfChange][]*dto.LabelPair // made when they are met; a breaker has few
+	reasons map[atomicbreaker.Reason][]*dto.LabelPair
+	counted time.Time // what created is of
+	created *timestamppb.Timestamp
+}
+
+// kindOfChange is a kind of change of state.
+type kindOfChange struct {
+	from, to atomicbreaker.State
+	reason   atomicbreaker.Reason
+}
+
+// usualKinds are the changes of state that have a series from the start, in the
+// order in which a Registry sorts those of one breaker and state.
+var usualKinds = [...]kindOfChange{
+	{atomicbreaker.StateClosed, atomicbreaker.StateHalfOpen, atomicbreaker.ReasonNearDeadline},
+	{atomicbreaker.StateClosed, atomicbreaker.StateOpen, atomicbreaker.ReasonFailureRate},
+	{atomicbreaker.StateClosed, atomicbreaker.StateOpen, atomicbreaker.ReasonStreak},
+	{atomicbreaker.StateHalfOpen, atomicbreaker.StateOpen, atomicbreaker.ReasonProbeFailed},
+	{atomicbreaker.StateHalfOpen, atomicbreaker.StateClosed, atomicbreaker.ReasonRecovered},
+	{atomicbreaker.StateOpen, atomicbreaker.StateHalfOpen, atomicbreaker.ReasonCooldown},
 }
 
 func newLabelSets(name string) *labelSets {
-	s := &labelSets{name: pair("name", name)}
+	s := &labelSets{name: pair("name", name), changes: map[kindOfChange][]*dto.LabelPair{}, reasons: map[atomicbreaker.Reason][]*dto.LabelPair{}}
 	for i := range s.of {
 		s.of[i] = []*dto.LabelPair{s.name}
 		if second[i] != nil {
@@ -69,6 +92,37 @@ func newLabelSets(name string) *labelSets {
 		}
 	}
 	return s
+}
+
+// with are the labels with one more.
+func (s *labelSets) with(label, value string) []*dto.LabelPair {
+	return sorted(s.name, pair(label, value))
+}
+
+func (s *labelSets) because(r atomicbreaker.Reason) []*dto.LabelPair {
+	labels := s.reasons[r]
+	if labels == nil {
+		labels = s.with("reason", word(r))
+		s.reasons[r] = labels
+	}
+	return labels
+}
+
+func (s *labelSets) transition(key kindOfChange) []*dto.LabelPair {
+	labels := s.changes[key]
+	if labels == nil {
+		labels = sorted(pair("from", word(key.from)), s.name, pair("reason", word(key.reason)), pair("to", word(key.to)))
+		s.changes[key] = labels
+	}
+	return labels
+}
+
+// since is when the totals began to count, as Prometheus is told.
+func (s *labelSets) since(t time.Time) *timestamppb.Timestamp {
+	if s.created == nil || !s.counted.Equal(t) {
+		s.counted, s.created = t, timestamppb.New(t)
+	}
+	return s.created
 }
 
 func sorted(pairs ...*dto.LabelPair) []*dto.LabelPair {

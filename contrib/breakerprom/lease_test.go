@@ -16,12 +16,13 @@ type lease struct{ asked int }
 
 func (l *lease) Ask(context.Context, breakerlease.Question) (breakerlease.Answer, error) {
 	if l.asked++; l.asked == 1 {
-		return breakerlease.Answer{Wait: time.Second}, nil
+		return breakerlease.Answer{Wait: time.Second, Holder: "node-7"}, nil
 	}
 	return breakerlease.Answer{}, errors.New("the store is down")
 }
 
 func (l *lease) Tell(context.Context, breakerlease.News) error { return nil }
+func (l *lease) Members() int                                  { return 3 }
 func (l *lease) Go(f func())                                   { f() }
 
 // TestLeaseIsToldOfOnceItHasAnswered: who probes by leave, who waits, and
@@ -40,7 +41,7 @@ func TestLeaseIsToldOfOnceItHasAnswered(t *testing.T) {
 		}
 		b.Trip()
 		time.Sleep(cooldown + time.Millisecond)
-		if v := s.values(); v[refused] != 1 || v[failed] != 0 || v[alone] != 0 || v[`circuitbreaker_lease_waiting_seconds{name="b"}`] <= 0 || b.State() != atomicbreaker.StateOpen {
+		if v := s.values(); v[refused] != 1 || v[failed] != 0 || v[alone] != 0 || v[`circuitbreaker_lease_waiting_seconds{name="b"}`] <= 0 || v[`circuitbreaker_lease_holder{holder="node-7",name="b"}`] != 1 || v[`circuitbreaker_lease_members{name="b"}`] != 3 || b.State() != atomicbreaker.StateOpen {
 			t.Error("refused: ", b.State(), v)
 		}
 		time.Sleep(2 * time.Second)

@@ -1,6 +1,8 @@
 package breakerprom
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
@@ -22,8 +24,16 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	state = desc("state", "1 for the state that the breaker is in, 0 for the others.", "name", "state")
 	mode  = desc("mode", "1, for the mode that the breaker is in; other modes are absent.", "name", "mode")
-	since = desc("state_changed_timestamp_seconds", "When the state last changed, or the breaker was made.", "name")
+	since = desc("state_changed_timestamp_seconds", "When the state last changed, and why; with the reason none, when the breaker was made.", "name", "reason")
 	retry = desc("retry_after_seconds", "What is left of the cooldown. Only while open.", "name")
+
+	outageStarted = desc("outage_started_timestamp_seconds", "When the breaker left closed, and why. Only while it is not closed: through all probing it stays the same.", "name", "reason")
+	outages       = desc("outages_total", "How often the breaker has left closed.", "name")
+	failed        = desc("errors_total", "Failed calls by what went wrong, a word of a fixed set, where errors are told of. Absent before the first.", "name", "kind")
+	local         = desc("local_calls_total", "Of the ignored calls, those that this process or its caller caused. Absent before the first.", "name")
+	usual         = desc("latency_usual_seconds", "The median latency of successes, from the few calls that the breaker times. Absent while it is not known.", "name")
+	high          = desc("latency_high_seconds", "The latency that 95 of 100 successes do not exceed. Absent while it is not known.", "name")
+	deadline      = desc("latency_deadline_seconds", "How long callers wait for an answer, as seen last. Absent while it is not known.", "name")
 
 	calls   = desc("calls_total", "Calls by what became of them: the dependency's success or failure; ignored, which says nothing about health; cancelled, never made; late, settled after the state had changed.", "name", "outcome")
 	slow    = desc("slow_calls_total", "Succeeded and failed calls that took as long as a slow call does. Absent before the first.", "name")
@@ -38,7 +48,7 @@ var (
 	failureRatio   = desc("window_failure_ratio", "Share of failed calls in the rolling window, 0 to 1; 0 without calls. Only while closed.", "name")
 	slowRatio      = desc("window_slow_ratio", "Share of slow calls in the rolling window, 0 to 1; 0 without calls. Only while closed; absent before the first slow call.", "name")
 
-	transitions = desc("transitions_total", "Changes of state. Each kind is absent before its first.", "name", "from", "to", "reason")
+	transitions = desc("transitions_total", "Changes of state. The six usual kinds are there from the start, others are absent before their first.", "name", "from", "to", "reason")
 	opened      = desc("opened_total", "How often the breaker has opened.", "name")
 	openSeconds = desc("open_seconds_total", "Time spent open, this time included.", "name")
 
@@ -51,8 +61,9 @@ var (
 	alone        = desc("lease_alone", "1 if the breaker was half-open last, or is now, because its lease failed. Absent before the first answer.", "name")
 	held         = desc("lease_held", "1 if the breaker is half-open under a lease. Absent before the first answer.", "name")
 	waiting      = desc("lease_waiting_seconds", "For how long the breaker has been waiting after its cooldown, because its lease was refused or not answered yet; 0 if it is not. Absent before the first answer.", "name")
+	holder       = desc("lease_holder", "1, for who holds the lease that the breaker waits for. Only while it waits.", "name", "holder")
 	members      = desc("lease_members", "Processes that take part in the lease, as far as they are heard. Absent where that is unknown.", "name")
-	panics       = desc("listener_panics_total", "Panics of the breaker's listeners, contained. Absent before the first.", "name")
+	panics       = desc("listener_panics_total", "Panics of the breaker's listeners, contained.", "name")
 )
 
 // Of the Watch as a whole.
@@ -71,7 +82,11 @@ func (e *emission) reading(r *breakerwatch.Reading) {
 		e.gauge(state, e.sets.of[states+labelSet(i)], one(r.State == is))
 	}
 	e.gauge(mode, e.sets.of[modes+labelSet(r.Mode)], 1)
-	e.gauge(since, name, unix(r.Changed))
+	e.gauge(since, e.sets.because(r.Reason), unix(r.Changed))
+	if o := r.Outage; o != nil {
+		e.gauge(outageStarted, e.sets.because(o.Reason), unix(o.Began))
+	}
+	e.latency(r)
 	e.calls(r)
 	switch r.State {
 	case atomicbreaker.StateClosed:
@@ -83,10 +98,7 @@ func (e *emission) reading(r *breakerwatch.Reading) {
 		e.gauge(probeWindow, name, float64(r.ProbeWindow))
 		e.gauge(unprobed, name, one(r.Unprobed))
 	}
-	for _, t := range r.Transitions {
-		labels := sorted(pair("from", word(t.From)), e.sets.name, pair("reason", word(t.Reason)), pair("to", word(t.To)))
-		e.counter(transitions, labels, float64(t.Count))
-	}
+	e.counter(outages, name, float64(r.Outages))
 	e.counter(opened, name, float64(r.Opened))
 	e.counter(openSeconds, name, r.TimeOpen.Seconds())
 	if p, told := r.Probes(); told || r.Abandoned > 0 {
@@ -97,13 +109,14 @@ func (e *emission) reading(r *breakerwatch.Reading) {
 		e.gauge(alone, name, one(l.Alone))
 		e.gauge(held, name, one(l.Held))
 		e.gauge(waiting, name, l.Waiting.Seconds())
+		if l.Holder != "" {
+			e.gauge(holder, e.sets.with("holder", bounded(l.Holder)), 1)
+		}
 		if l.Members > 0 {
 			e.gauge(members, name, float64(l.Members))
 		}
 	}
-	if r.ListenerPanics > 0 {
-		e.counter(panics, name, float64(r.ListenerPanics))
-	}
+	e.counter(panics, name, float64(r.ListenerPanics))
 }
 
 func (e *emission) calls(r *breakerwatch.Reading) {
@@ -112,6 +125,16 @@ func (e *emission) calls(r *breakerwatch.Reading) {
 	e.each(refused, refusals, r.RefusedForced, r.RefusedHalfOpen, r.RefusedOpen)
 	if r.Slow > 0 {
 		e.counter(slow, name, float64(r.Slow))
+	}
+	if r.Local > 0 {
+		e.counter(local, name, float64(r.Local))
+	}
+	if errors, ok := r.Errors(); ok {
+		for k, n := range errors.Counts {
+			if n > 0 {
+				e.counter(failed, e.sets.with("kind", breakerwatch.Kind(k).String()), float64(n))
+			}
+		}
 	}
 	if r.WouldRefuse > 0 || r.Mode == atomicbreaker.Shadow {
 		e.counter(would, name, float64(r.WouldRefuse))
@@ -124,6 +147,44 @@ func (e *emission) calls(r *breakerwatch.Reading) {
 	}
 }
 
+// transitions gives the changes from one state: a series for each kind that is
+// usual, because what appears with its first count is no increase, and one for
+// each other kind that there was. The Registry sorts by that state first, so all
+// breakers' changes from it are given together.
+func (e *emission) transitions(r *breakerwatch.Reading, from atomicbreaker.State) {
+	for _, k := range usualKinds {
+		if k.from == from {
+			e.counter(transitions, e.sets.transition(k), float64(countOf(r, k)))
+		}
+	}
+	for _, t := range r.Transitions {
+		if k := (kindOfChange{t.From, t.To, t.Reason}); t.From == from && !slices.Contains(usualKinds[:], k) {
+			e.counter(transitions, e.sets.transition(k), float64(t.Count))
+		}
+	}
+}
+
+func countOf(r *breakerwatch.Reading, k kindOfChange) uint64 {
+	for _, t := range r.Transitions {
+		if k == (kindOfChange{t.From, t.To, t.Reason}) {
+			return t.Count
+		}
+	}
+	return 0
+}
+
+func (e *emission) latency(r *breakerwatch.Reading) {
+	name := e.sets.of[plain]
+	for _, g := range []struct {
+		desc *prometheus.Desc
+		is   time.Duration
+	}{{usual, r.Latency.Usual}, {high, r.Latency.High}, {deadline, r.Latency.Deadline}} {
+		if g.is > 0 {
+			e.gauge(g.desc, name, g.is.Seconds())
+		}
+	}
+}
+
 func (e *emission) window(r *breakerwatch.Reading) {
 	name := e.sets.of[plain]
 	e.gauge(windowCalls, name, float64(r.Rolling.Calls))
@@ -133,6 +194,15 @@ func (e *emission) window(r *breakerwatch.Reading) {
 		e.gauge(windowSlow, name, float64(r.Rolling.Slow))
 		e.gauge(slowRatio, name, r.Rolling.SlowRate())
 	}
+}
+
+// bounded is a text of another process as a label's value.
+func bounded(text string) string {
+	const most = 128
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
 }
 
 func one(yes bool) float64 {

@@ -4,6 +4,7 @@ import (
 	"github.com/atomicbreaker/breaker/contrib/breakerwatch"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // sample is one series at one moment. With the labels made once and the values
@@ -44,6 +45,7 @@ func (c *counter) Write(m *dto.Metric) error {
 // emission collects the series of one breaker.
 type emission struct {
 	sets     *labelSets
+	created  *timestamppb.Timestamp // of the counters; nil: not told
 	gauges   []gauge
 	counters []counter
 }
@@ -57,7 +59,7 @@ func (e *emission) gauge(d *prometheus.Desc, labels []*dto.LabelPair, v float64)
 }
 
 func (e *emission) counter(d *prometheus.Desc, labels []*dto.LabelPair, v float64) {
-	e.counters = append(e.counters, counter{sample: sample{d, labels, v}})
+	e.counters = append(e.counters, counter{sample: sample{d, labels, v}, out: dto.Counter{CreatedTimestamp: e.created}})
 }
 
 // each gives a counter for each value, in the order of the label sets.
@@ -84,6 +86,7 @@ func (e *emission) probeLatency(r *breakerwatch.Reading, ch chan<- prometheus.Me
 		return
 	}
 	h := &histogram{labels: e.sets.of[plain], sum: p.Sum.Seconds()}
+	h.out.CreatedTimestamp = e.created
 	for i, n := range p.Buckets {
 		h.count += n
 		if i < len(bounds) {

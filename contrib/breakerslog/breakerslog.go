@@ -1,26 +1,13 @@
-// Package breakerslog writes a breaker's changes of state to a log/slog
-// Logger.
-//
-//	atomicbreaker.Config{OnTransition: breakerslog.Listener(slog.Default(), nil)}
-//
-// An outage is two records: one at level Warn when the breaker opens, with what
-// made it open, and one at level Info when it closes, with how long that took
-// and how often it probed in vain. What happens between is at level Debug. A
-// breaker that flaps does not flood the log. To join it with other listeners
-// use atomicbreaker.Transitions; one Listener may serve many breakers.
-//
-// A [Snapshot] writes what a breaker is like at the moment.
 package breakerslog
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/atomicbreaker/breaker/atomicbreaker"
+	"github.com/atomicbreaker/breaker/contrib/breakerwatch"
 )
 
 // Options change what a Listener writes. The zero value and nil mean the
@@ -30,12 +17,26 @@ type Options struct {
 	// Default: [Level].
 	Level func(atomicbreaker.Transition) slog.Level
 
-	// Burst records of one breaker, 1 to 1000, are written in each Interval,
-	// 1 s to 24 h, which begins with the first. What exceeds that is counted, and
-	// told in one record when the Interval is over, with the state by then.
+	// Burst outages of one breaker, 1 to 1000, are written of in each Interval,
+	// 1 s to 24 h, which begins with the first record. The opening and the
+	// closing of such an outage are both written, whatever else is. Further
+	// outages are counted, and told in one record when the Interval is over, with
+	// the state by then. What happens within outages has a Burst of its own.
 	// Records below the Logger's level do not count. Defaults: 10, 1 minute.
 	Burst    int
 	Interval time.Duration
+
+	// Remind is after how long an outage that lasts is logged again, 1 s to
+	// 24 h, or atomicbreaker.Off. Each later reminder comes after twice the time
+	// of the one before, at most an hour. A breaker that has not changed since a
+	// reminder gets no other: nobody asks it, or an operator holds it.
+	// Default: 5 minutes.
+	Remind time.Duration
+
+	// Watch, if not nil, is asked for the latest error of a breaker, see
+	// breakerwatch.Watch.Errors. Records of openings, reminders and closings then
+	// have error_kind, a word of a fixed set, and error, a bounded text.
+	Watch *breakerwatch.Watch
 }
 
 // Validate returns every fault of o, joined.
@@ -46,6 +47,9 @@ func (o Options) Validate() error {
 	}
 	if o.Interval != 0 && (o.Interval < time.Second || o.Interval > 24*time.Hour) {
 		faults = append(faults, fmt.Errorf("breakerslog: Options.Interval is %v, want 1s to 24h", o.Interval))
+	}
+	if o.Remind != 0 && o.Remind != atomicbreaker.Off && (o.Remind < time.Second || o.Remind > 24*time.Hour) {
+		faults = append(faults, fmt.Errorf("breakerslog: Options.Remind is %v, want 1s to 24h, or atomicbreaker.Off", o.Remind))
 	}
 	return errors.Join(faults...)
 }
@@ -64,118 +68,20 @@ func Level(t atomicbreaker.Transition) slog.Level {
 
 // Listener returns a listener for Config.OnTransition. It panics if the logger
 // is nil or the options are faulty; see [Options.Validate]. It is safe for
-// concurrent use. While it holds records back it has one timer for each such
-// breaker.
+// concurrent use. It has a timer for each outage that lasts, and one for each
+// breaker that was written of in the last Interval.
 func Listener(logger *slog.Logger, o *Options) func(atomicbreaker.Transition) {
 	if logger == nil {
 		panic("breakerslog: Listener with a nil Logger")
 	}
-	l := &listener{logger: logger, outages: map[string]outageOf{}, bursts: map[string]*burst{}}
+	var options Options
 	if o != nil {
 		if err := o.Validate(); err != nil {
 			panic(err)
 		}
-		l.Options = *o
+		options = *o
 	}
-	if l.Level == nil {
-		l.Level = Level
-	}
-	if l.Burst == 0 {
-		l.Burst = 10
-	}
-	if l.Interval == 0 {
-		l.Interval = time.Minute
-	}
-	return l.transition
-}
-
-type listener struct {
-	Options
-	logger *slog.Logger
-
-	mu      sync.Mutex
-	outages map[string]outageOf // of the breakers that are not closed
-	bursts  map[string]*burst   // of those that have been written of in the last Interval
-}
-
-// An outage lasts from an opening to the next close.
-type outageOf struct {
-	began    time.Duration
-	reopened int
-}
-
-// maxOutages bounds the outages remembered: a breaker that is dropped while it
-// is open never closes. Those in excess close without a duration.
-const maxOutages = 4096
-
-// burst is what was written of a breaker since the first record.
-type burst struct {
-	written int
-	held    int                      // back
-	last    atomicbreaker.Transition // held
-}
-
-func (l *listener) transition(t atomicbreaker.Transition) {
-	o, known := l.note(t)
-	level := l.Level(t)
-	if !l.logger.Enabled(context.Background(), level) || !l.mayWrite(t) {
-		return
-	}
-	attrs := attributes(t)
-	if known && t.To == atomicbreaker.StateClosed {
-		attrs = append(attrs, slog.Duration("outage", t.At-o.began), slog.Int("reopened", o.reopened))
-	}
-	l.logger.LogAttrs(context.Background(), level, message(t), attrs...)
-}
-
-// note keeps the outage of t's breaker and returns it as it was before.
-func (l *listener) note(t atomicbreaker.Transition) (o outageOf, known bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	o, known = l.outages[t.Name]
-	switch {
-	case t.To == atomicbreaker.StateClosed:
-		delete(l.outages, t.Name)
-	case known && t.To == atomicbreaker.StateOpen:
-		l.outages[t.Name] = outageOf{o.began, o.reopened + 1}
-	case t.From == atomicbreaker.StateClosed && len(l.outages) < maxOutages:
-		l.outages[t.Name] = outageOf{began: t.At}
-	}
-	return o, known
-}
-
-// mayWrite reports whether there is room for a record of t; if not, t is held
-// back.
-func (l *listener) mayWrite(t atomicbreaker.Transition) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.bursts[t.Name]
-	if b == nil {
-		b = new(burst)
-		l.bursts[t.Name] = b
-		time.AfterFunc(l.Interval, func() { l.end(t.Name) })
-	}
-	if b.written < l.Burst {
-		b.written++
-		return true
-	}
-	b.held++
-	b.last = t
-	return false
-}
-
-// end forgets a burst and tells what it held back.
-func (l *listener) end(name string) {
-	l.mu.Lock()
-	b := l.bursts[name]
-	delete(l.bursts, name)
-	l.mu.Unlock()
-	if b.held == 0 {
-		return
-	}
-	l.logger.LogAttrs(context.Background(), slog.LevelWarn, "circuit breaker flaps",
-		slog.String("breaker", name), slog.Int("unwritten", b.held), slog.Duration("within", l.Interval),
-		slog.String("state", b.last.To.String()), slog.String("reason", b.last.Reason.String()))
+	return newListener(logger, options).transition
 }
 
 func message(t atomicbreaker.Transition) string {

@@ -65,8 +65,8 @@ func call(t *testing.T, b *atomicbreaker.Breaker, o atomicbreaker.Outcome) {
 	ticket.Report(o)
 }
 
-// outage takes 2.2 s and probes once in vain.
-func outage(t *testing.T, b *atomicbreaker.Breaker) {
+// down takes 2.2 s and probes once in vain.
+func down(t *testing.T, b *atomicbreaker.Breaker) {
 	t.Helper()
 	call(t, b, atomicbreaker.Failure)
 	call(t, b, atomicbreaker.Failure)
@@ -85,7 +85,7 @@ func TestAnOutageIsTwoRecords(t *testing.T) {
 		b := breaker(t, "stock eu", atomicbreaker.Transitions(
 			Listener(log.logger(slog.LevelInfo), nil), Listener(debug.logger(slog.LevelDebug), nil)))
 		call(t, b, atomicbreaker.Success)
-		outage(t, b)
+		down(t, b)
 		require.Equal(t, []string{
 			`level=WARN msg="circuit breaker opened" breaker="stock eu" from=closed to=open reason=streak generation=1 calls=3 failures=2`,
 			`level=INFO msg="circuit breaker closed" breaker="stock eu" from=half-open to=closed reason=recovered generation=5 probes=1 failures=0 outage=2.2s reopened=1`,
@@ -109,16 +109,16 @@ func TestFlappingDoesNotFloodTheLog(t *testing.T) {
 		var log logged
 		listener := Listener(log.logger(slog.LevelInfo), &Options{Burst: 3, Interval: time.Minute})
 		flaps, calm := breaker(t, "flaps", listener), breaker(t, "calm", listener)
-		for range 10 { // 22 s, 20 records
-			outage(t, flaps)
+		for range 10 { // 22 s
+			down(t, flaps)
 		}
-		outage(t, calm)
+		down(t, calm)
 		lines := log.lines()
-		require.Len(t, lines, 3+2)
-		require.Contains(t, lines[4], "breaker=calm")
+		require.Len(t, lines, 2*3+2)
+		require.Contains(t, lines[6], "breaker=calm")
 		time.Sleep(time.Minute)
 		require.Equal(t, []string{
-			`level=WARN msg="circuit breaker flaps" breaker=flaps unwritten=17 within=1m0s state=closed reason=recovered`,
+			`level=WARN msg="circuit breaker flaps" breaker=flaps unwritten_outages=7 within=1m0s state=closed reason=recovered`,
 		}, log.lines())
 
 		flaps.Trip() // a new burst
@@ -132,8 +132,7 @@ func TestFlappingDoesNotFloodTheLog(t *testing.T) {
 func TestNothingIsKeptOfQuietBreakers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logged
-		l := &listener{Options: Options{Level: Level, Burst: 1, Interval: time.Second}, logger: log.logger(slog.LevelInfo),
-			outages: map[string]outageOf{}, bursts: map[string]*burst{}}
+		l := newListener(log.logger(slog.LevelInfo), Options{Burst: 1, Interval: time.Second})
 		kept := func() (outages, bursts int) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
@@ -170,7 +169,7 @@ func TestLevelsAreTheUsers(t *testing.T) {
 			}
 			return slog.LevelWarn
 		}}))
-		outage(t, b)
+		down(t, b)
 		require.Empty(t, log.lines())
 		b.Trip()
 		require.Equal(t, []string{`level=ERROR msg="circuit breaker opened" breaker="" from=closed to=open reason=trip-called generation=6`}, log.lines())
@@ -183,5 +182,7 @@ func TestMisuseIsLoud(t *testing.T) {
 	err := Options{Burst: -1, Interval: time.Millisecond}.Validate()
 	require.ErrorContains(t, err, "Options.Burst is -1, want 1 to 1000")
 	require.ErrorContains(t, err, "Options.Interval is 1ms, want 1s to 24h")
+	require.ErrorContains(t, Options{Remind: time.Millisecond}.Validate(), "Options.Remind is 1ms, want 1s to 24h, or atomicbreaker.Off")
+	require.NoError(t, Options{Remind: atomicbreaker.Off}.Validate())
 	require.Panics(t, func() { Listener(slog.Default(), &Options{Burst: 1001}) })
 }

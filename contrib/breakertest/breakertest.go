@@ -1,24 +1,3 @@
-// Package breakertest helps to test code that has a circuit breaker in it: it
-// makes a breaker in any state in one line, moves its time, checks what the
-// breaker counted, and injects faults by a plan. It needs the standard library only.
-//
-//	b := breakertest.New(t, breakertest.Open, atomicbreaker.Config{})
-//	_, err := NewClient(b.Breaker).Stock(ctx, "4711") // the code under test
-//	b.WantRefused(err)
-//	b.AdvanceToReady()
-//	b.WantState(atomicbreaker.StateHalfOpen)
-//
-// # Time
-//
-// A breaker made here stands on a [clock.Manual] and has no jitter, so every
-// cooldown is exact and only [Breaker.Advance] makes time pass. Inside a testing/synctest
-// bubble set Config.Clock to clock.System(): the breaker then follows the time of the
-// bubble, and Advance sleeps in it.
-//
-// # Faults
-//
-// A [Plan] says what happens to each call, in order: some pass, some fail, are refused,
-// slow, never answered. It wraps a function, an http.RoundTripper, or stands for a whole dependency.
 package breakertest
 
 import (
@@ -84,11 +63,11 @@ type Breaker struct {
 	changes []atomicbreaker.Transition
 }
 
-// New makes a breaker. It is c's but for what c leaves open: a clock that is nil is a
+// New makes a breaker. It has the settings of c, except for what c leaves open: a clock that is nil is a
 // [clock.Manual], and a Cooldown.Jitter of 0 is Off. A c that is not valid, and one
 // that cannot get to s, end the test.
 //
-// c.OnTransition and c.OnProbe are told of what New does, too. c.ReadyToTrip is
+// c.OnTransition and c.OnProbe are called for what New does, too. c.ReadyToTrip is
 // asked more often for NearlyOpen: the failures are counted on a copy first.
 func New(t TB, s Start, c atomicbreaker.Config) *Breaker {
 	t.Helper()

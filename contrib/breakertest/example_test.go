@@ -105,3 +105,21 @@ func ExampleBreaker_WantState() {
 	//      500ms  open -> half-open: cooldown
 	//         1s  now half-open, 0 of 1 probes in flight; 1 failed
 }
+
+// A breaker in any state, in one line.
+func ExampleNew() {
+	b := breakertest.New(t, breakertest.HalfOpen, atomicbreaker.Config{Name: "stock"})
+	fmt.Println(b.State())
+	// Output: half-open
+}
+
+// A plan without a breaker: the first call fails, the second passes.
+func ExampleNewPlan() {
+	plan := breakertest.NewPlan(breakertest.Fail(1, errors.New("connection reset")), breakertest.Pass(1))
+	ask := breakertest.Func[int](plan, func(context.Context) (int, error) { return 12, nil })
+	fmt.Println(ask(context.Background()))
+	fmt.Println(ask(context.Background()))
+	// Output:
+	// 0 connection reset
+	// 12 <nil>
+}

@@ -1,12 +1,3 @@
-// Package breakertrace shows breakers in execution traces, as taken by
-// runtime/trace, net/http/pprof and go test -trace:
-//
-//	b, err := atomicbreaker.New(breakertrace.Config(config))
-//
-// Each change of state and each probe that is settled is a log event of the
-// category [Category], such as "stock: closed to open: streak" and
-// "stock: probe: success after 12ms". A probe began so long before its event.
-// While no trace is taken, an event costs a load.
 package breakertrace
 
 import (

@@ -1,19 +1,3 @@
-// Package breakervet finds mistakes in the use of circuit breakers of package
-// atomicbreaker. It has analyzers for go vet, golangci-lint and everything else that
-// runs a [analysis.Analyzer]:
-//
-//   - unsettled: a ticket that some path to the end of its function neither settles nor hands on
-//   - earlydefer: a deferred Done or Report whose error or outcome is taken too early
-//   - droppedrefusal: the error by which a breaker refuses is dropped or overwritten
-//   - readyclaim: Ready used as leave to make a call, which nobody then reports
-//   - percall: a breaker made for each call, which forgets everything with it
-//   - successonerror: a failed call reported as a success
-//
-// They would rather miss a mistake than report what is none. unsettled, droppedrefusal,
-// readyclaim and percall leave test files alone: tests do these things on purpose.
-//
-// A line that has, or comes after, the comment //breakervet:ignore and a reason is
-// not reported.
 package breakervet
 
 import (

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/go/cfg"
 )
 
-// Unsettled reports tickets that some path neither settles nor hands on. In a half-open
+// Unsettled reports tickets that some path neither settles nor passes on. In a half-open
 // breaker each keeps a probe's place until silence gives it up.
 var Unsettled = &analysis.Analyzer{
 	Name:     "unsettled",

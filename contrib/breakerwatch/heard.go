@@ -36,9 +36,10 @@ func (w *Watch) count(t atomicbreaker.Transition) {
 	for {
 		old := r.transitions.Load()
 		if next := counted(old, t); r.transitions.CompareAndSwap(old, &next) {
-			return
+			break
 		}
 	}
+	r.story.changed(t, time.Now(), r, &w.past)
 }
 
 // counted returns a copy of the counts with one more of t's kind.
@@ -97,7 +98,7 @@ type Probes struct {
 	Succeeded uint64 `json:"succeeded"` // in time
 	Slow      uint64 `json:"slow"`      // succeeded but took Config.SlowCallDuration or longer: judged a failure
 	Failed    uint64 `json:"failed"`
-	Ignored   uint64 `json:"ignored"`
+	Ignored   uint64 `json:"ignored"` // local ones included
 
 	// Latencies of those that were judged, the ignored left out: how many lie
 	// at or below a bound and above the one before.
@@ -134,7 +135,7 @@ func (w *Watch) judge(p atomicbreaker.Probe) {
 		c = r.probes.Load()
 	}
 	switch {
-	case p.Outcome == atomicbreaker.Ignored:
+	case p.Outcome == atomicbreaker.Ignored, p.Outcome == atomicbreaker.Local:
 		c.outcomes[3].Add(1)
 		return
 	case p.Outcome == atomicbreaker.Failure:
@@ -150,10 +151,11 @@ func (w *Watch) judge(p atomicbreaker.Probe) {
 	}
 	c.buckets[i].Add(1)
 	c.sum.Add(int64(p.Latency))
+	r.story.probed(p.Outcome == atomicbreaker.Success && !p.Slow)
 }
 
 // Probes returns what is known of the breaker's probes. It reports false if
-// none has been told of.
+// it has got none.
 func (r *Reading) Probes() (Probes, bool) {
 	if r.record == nil {
 		return Probes{}, false
@@ -172,7 +174,7 @@ func (r *Reading) Probes() (Probes, bool) {
 	return p, true
 }
 
-// Event is a change of state and when the Watch was told of it.
+// Event is a change of state and when the Watch got it.
 type Event struct {
 	Number uint64 // counts from 1
 	Time   time.Time

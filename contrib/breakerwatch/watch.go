@@ -1,16 +1,3 @@
-// Package breakerwatch reads many breakers for the packages that show them:
-// breakerprom, breakerotel, breakerexpvar and breakerpage. It adds what a
-// snapshot cannot tell, because it happens between two of them: how often a
-// breaker went from which state to which and why, how its probes ended and how
-// long they took, and when it was last asked.
-//
-//	var watch breakerwatch.Watch
-//	b := atomicbreaker.MustNew(watch.Config(atomicbreaker.Config{Name: "inventory"}))
-//	err := watch.Add(b)
-//	http.Handle("/debug/breakers/", breakerpage.New(&watch))
-//
-// Reading is pure: it changes nothing that a call goes by. Breakers are told
-// apart by name.
 package breakerwatch
 
 import (
@@ -29,8 +16,9 @@ import (
 // be copied.
 //
 // What it keeps is bounded: a record per breaker that the last two readings
-// have met, at most 4096 for breakers that no reading has met yet, and the
-// latest 1024 changes of state.
+// have met, at most 4096 for breakers that no reading has met yet, the latest
+// 1024 changes of state, and the latest 256 outages that are over. An outage that
+// lasts is in its breaker's record.
 type Watch struct {
 	mu      sync.Mutex // of what was added
 	singles []*atomicbreaker.Breaker
@@ -42,6 +30,9 @@ type Watch struct {
 	unrecorded atomic.Uint64
 	pass       atomic.Uint64 // readings begun
 	events     eventLog
+	past       outageLog
+	limits     sync.Map // name of a configuration to *Limits
+	book       limitsBook
 	listeners  atomic.Pointer[[]*listener] // replaced under mu
 
 	reading sync.Mutex // one reading at a time; guards what follows and the records' reader
@@ -56,8 +47,10 @@ const maxStrangers = 4096
 
 // Config returns c with listeners added that tell the Watch of changes of
 // state and of probes. A listener that c has already is called first. Without
-// this a Watch knows no more than snapshots show.
+// this a Watch knows no more than snapshots show. It also notes the thresholds
+// of c for [Reading].Limits: change c before, not after.
 func (w *Watch) Config(c atomicbreaker.Config) atomicbreaker.Config {
+	w.noteLimits(c)
 	c.OnTransition = atomicbreaker.Transitions(c.OnTransition, w.Transition)
 	theirs := c.OnProbe
 	if theirs == nil {

@@ -1,11 +1,31 @@
 // Package gobreaker has the exported surface of github.com/sony/gobreaker/v2
 // (v2.4.0) for breakers within a process, on top of the lock-free breaker of
 // package atomicbreaker: change the import, and a program written against that
-// documentation goes on as it did. What only the original has is
-// DistributedCircuitBreaker with its store.
+// documentation goes on as it did. Only DistributedCircuitBreaker and its store are
+// missing.
 //
-// It is for programs that have gobreaker. New code does better with package
-// atomicbreaker itself; docs/migrating.md tells how to move on.
+// Use it in a program that has gobreaker. New code is better with package
+// atomicbreaker itself; docs/migrating.md of the repository explains how to move on. A
+// first program:
+//
+//	package main
+//
+//	import (
+//		"errors"
+//		"fmt"
+//
+//		"github.com/atomicbreaker/breaker/contrib/gobreaker"
+//	)
+//
+//	func main() {
+//		cb := gobreaker.NewCircuitBreaker[int](gobreaker.Settings{Name: "inventory"})
+//		n, err := cb.Execute(func() (int, error) { return 7, nil })
+//		if errors.Is(err, gobreaker.ErrOpenState) {
+//			fmt.Println("refused")
+//			return
+//		}
+//		fmt.Println(n, err)
+//	}
 //
 // # What is the same
 //
@@ -43,7 +63,8 @@
 //     OnStateChange is called one at a time and in order.
 //   - Timeout is kept within 1 ms and 24 h less a nanosecond, MaxRequests
 //     within 1024. A rolling window of more than 131 072 buckets is refused
-//     with a panic; in the original, moving it takes the square of their number.
+//     with a panic; in the original, moving it takes time that grows with the square
+//     of their number.
 //   - ReadyToTrip is not asked about a window without any request. The original
 //     does so for a failure whose bucket has left the window.
 //   - While other requests are being counted, a copy of Counts may lack an outcome whose

@@ -47,3 +47,22 @@ func ExampleTwoStepCircuitBreaker_Allow() {
 	// Output:
 	// {Requests:1 TotalSuccesses:1 TotalFailures:0 TotalExclusions:0 ConsecutiveSuccesses:1 ConsecutiveFailures:0}
 }
+
+func ExampleNewCircuitBreaker() {
+	cb := gobreaker.NewCircuitBreaker[int](gobreaker.Settings{Name: "inventory"})
+	n, err := cb.Execute(func() (int, error) { return 7, nil })
+	fmt.Println(n, err, cb.State())
+	// Output: 7 <nil> closed
+}
+
+func ExampleNewTwoStepCircuitBreaker() {
+	cb := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{Name: "inventory"})
+	done, err := cb.Allow()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	done(nil) // the call has succeeded
+	fmt.Println(cb.Counts().TotalSuccesses)
+	// Output: 1
+}

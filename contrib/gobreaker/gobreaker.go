@@ -84,7 +84,7 @@ type Settings struct {
 	// returning true. Default: ConsecutiveFailures is above 5.
 	ReadyToTrip func(counts Counts) bool
 
-	// OnStateChange is told of every change of state, one at a time and in
+	// OnStateChange is called with every change of state, one at a time and in
 	// order, by the goroutine that caused it or one that is telling already.
 	OnStateChange func(name string, from State, to State)
 

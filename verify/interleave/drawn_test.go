@@ -70,6 +70,7 @@ func drawTurnover(seed uint64) (*turnover, *rand.Rand) {
 		Window: window, Buckets: 8, Clock: d.clock,
 		FailureRate: d.rate, MinimumCalls: d.minimum, ConsecutiveFailures: atomicbreaker.Off,
 		Cooldown: base().Cooldown, Stripes: d.stripes,
+		Deadline: atomicbreaker.Off, Patience: atomicbreaker.Off,
 	}, d.clock.Manual, nil)
 	if r.IntN(2) > 0 { // the cells are of an earlier generation
 		for range 5 {

@@ -132,7 +132,34 @@ var scenarios = []scenario{
 		r := newRig(base(), seen).halfOpen(1)
 		return r.program(r.reset, func() { r.tickets[0].Report(failure) }, func() { r.acquire() })
 	}},
-	{"reset against trip", 4, func(seen states) sched.Program {
+	{"samples against the worker's look and a Reset", 1, func(seen states) sched.Program {
+		r := newRig(sampling(), seen)
+		r.call(success)
+		r.m.Advance(0)
+		r.last = r.b.Snapshot()
+		return r.program(func() { r.call(success) }, func() { r.m.Advance(tick) }, r.reset)
+	}},
+	{"a sample that is settled against the look that finds it late", 2, func(seen states) sched.Program {
+		r := newRig(sampling(), seen).learnt()
+		r.brakes = true
+		for range 4 {
+			r.acquire()
+		}
+		r.m.Advance(2 * tick) // late from 250 ms on
+		r.last = r.b.Snapshot()
+		return r.program(func() { r.tickets[len(r.tickets)-1].Report(success) }, func() { r.m.Advance(tick) }, func() { r.acquire() })
+	}},
+	{"a brake against a Trip", 2, func(seen states) sched.Program {
+		r := newRig(sampling(), seen).learnt()
+		r.brakes = true
+		for range 4 {
+			r.acquire()
+		}
+		r.m.Advance(2 * tick)
+		r.last = r.b.Snapshot()
+		return r.program(r.b.Trip, func() { r.m.Advance(tick) })
+	}},
+	{"reset against trip", 3, func(seen states) sched.Program {
 		r := newRig(base(), seen)
 		r.exact = true
 		return r.program(r.reset, r.b.Trip)

@@ -18,6 +18,7 @@ const (
 	quiet    = 20 * time.Millisecond
 	timeout  = 50 * time.Millisecond
 	bucket   = 5 * time.Millisecond
+	tick     = 100 * time.Millisecond // between looks at the samples
 )
 
 // base is a breaker whose times are exact and whose rules are simple: two
@@ -30,7 +31,28 @@ func base() atomicbreaker.Config {
 		Cooldown:            atomicbreaker.Cooldown{Min: cooldown, Max: 8 * cooldown, Factor: 1, Jitter: atomicbreaker.Off},
 		Recovery:            atomicbreaker.Recovery{Quiet: quiet, ProbeTimeout: timeout},
 		Stripes:             1,
+		Deadline:            atomicbreaker.Off, Patience: atomicbreaker.Off, // see sampling
 	}
+}
+
+// sampling is base with samples: programs that are not about them have none, because each
+// look of the worker takes many steps.
+func sampling() atomicbreaker.Config {
+	c := base()
+	c.Deadline, c.Patience = time.Second, 0
+	return c
+}
+
+// learnt has the breaker learn that calls take a millisecond.
+func (r *rig) learnt() *rig {
+	for range 12 {
+		t := r.acquire()
+		r.m.Advance(time.Millisecond)
+		t.Report(success)
+		r.m.Advance(tick)
+	}
+	r.last = r.b.Snapshot()
+	return r
 }
 
 func classic(probes, successes, concurrent int) atomicbreaker.Config {
@@ -52,7 +74,7 @@ type rig struct {
 	silence                   bool // time may pass far enough for silence to raise the window
 	last                      atomicbreaker.Snapshot
 	tripped                   time.Duration // the earliest instant at which the present opening can have begun
-	isClassic, modes          bool
+	isClassic, modes, brakes  bool
 	exact                     bool // no two actors try to bring about the same change, for different reasons
 	began                     map[uint32]began
 }
@@ -200,7 +222,7 @@ func (r *rig) mayFollow(from, to atomicbreaker.State) bool {
 	case to == atomicbreaker.StateClosed:
 		return true // Reset, or the probes succeeded
 	case from == atomicbreaker.StateClosed, from == atomicbreaker.StateHalfOpen:
-		return to == atomicbreaker.StateOpen || from == atomicbreaker.StateClosed && r.modes
+		return to == atomicbreaker.StateOpen || from == atomicbreaker.StateClosed && (r.modes || r.brakes)
 	default:
 		return to == atomicbreaker.StateHalfOpen
 	}

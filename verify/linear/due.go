@@ -25,6 +25,9 @@ func (s state) due(r rule) []state {
 	case s.phase == atomicbreaker.StateHalfOpen:
 		if r.probes == 0 && s.alive {
 			can(s.since+quiet, func(n *state, at time.Duration) { n.to(atomicbreaker.StateClosed, at, r) })
+			if s.failedProbe { // so many as trip
+				can(s.since+quiet, func(n *state, at time.Duration) { n.open(at, r) })
+			}
 		}
 		seen := silence{s.gen, s.inFlight, s.window, true}
 		if s.inFlight > 0 {
@@ -47,5 +50,5 @@ func (s state) due(r rule) []state {
 // settled reports whether time has nothing left to do.
 func (s *state) settled() bool {
 	return s.mode == atomicbreaker.ForcedOpen || s.phase == atomicbreaker.StateClosed ||
-		s.phase == atomicbreaker.StateHalfOpen && s.inFlight == 0 && !s.alive
+		s.phase == atomicbreaker.StateHalfOpen && s.inFlight == 0 && (!s.alive || s.relapses > 0 || s.failedProbe)
 }

@@ -27,6 +27,9 @@
 //   - Whether a quiet tick found the probe window full: the flag is set after
 //     the admission or refusal that it tells of. It closes only with a success
 //     since the last cut and after a whole quiet time.
+//   - How much doubt there is, where an outage has relapsed: how many net failures
+//     cut, whether a quiet tick closes, and whether a cut or a quiet tick reopens because what
+//     failed since the last cut is too much.
 //   - Whether a success was slow against the fastest of its episode.
 //   - Whether a probe that is admitted after a cut counts as sent before it.
 //   - Whether a SetMode that finds its work done by another has emptied the
@@ -59,6 +62,10 @@ const (
 	maxWindow   = 1<<14 - 1
 	cutsAt      = 5 * 8 // five net failures at a weight of one half
 )
+
+// tolerances are what the tally must reach to cut, by the relapses of an outage. The model
+// counts those that may be relapses: it takes any number of them for the true one.
+var tolerances = [...]int8{cutsAt, 3 * 8, 2 * 8, 1 * 8}
 
 // config is the configuration of the breakers under test: exact times, and one
 // rule, either two failures in a row or two of the last two or three calls. With
@@ -174,11 +181,15 @@ type state struct {
 	recent           lastWindow
 
 	// Evidence of a half-open generation.
-	cut       uint8
-	alive     bool
-	tally     int8
-	credit    int8
-	good, bad int8 // of the classic rule
+	cut    uint8
+	alive  bool
+	tally  int8
+	credit int8
+
+	failedProbe bool  // since the generation began
+	relapses    uint8 // trips and reopenings that may be relapses, with the outages before
+	recovered   bool  // how the closed state began
+	good, bad   int8  // of the classic rule
 
 	// Instants, each the earliest that it can be.
 	now, since, opened, heard, raised time.Duration
@@ -223,6 +234,12 @@ func (s *state) isForced() bool {
 
 // to begins a generation.
 func (s *state) to(p atomicbreaker.State, at time.Duration, r rule) {
+	answered := s.phase == atomicbreaker.StateHalfOpen && r.probes == 0 && (s.alive || s.cut > 0)
+	if p == atomicbreaker.StateOpen && (answered || s.phase == atomicbreaker.StateClosed && s.recovered) {
+		s.relapses = min(s.relapses+1, 3)
+	}
+	s.recovered = p == atomicbreaker.StateClosed && s.phase == atomicbreaker.StateHalfOpen
+	s.failedProbe = false
 	s.phase = p
 	s.gen++
 	s.inFlight, s.window, s.streak, s.recent = 0, 0, 0, lastWindow{}

@@ -23,7 +23,12 @@ func (s *state) judge(t *ticket, failed, slow bool, r rule) {
 		s.judgeTrial(t, failed, r)
 	case t.cut != s.cut:
 	case failed:
-		s.judgeFailure(t)
+		s.failedProbe = true
+		if !s.alive && s.cut == 0 {
+			t.does = reopen
+			return
+		}
+		s.tally += 8 // and see narrowed
 	default:
 		s.alive = true
 		s.tally = max(0, s.tally-8)
@@ -43,23 +48,36 @@ func (s *state) judge(t *ticket, failed, slow bool, r rule) {
 	}
 }
 
-func (s *state) judgeFailure(t *ticket) {
-	if !s.alive && s.cut == 0 {
-		t.does = reopen
-		return
+// narrowed returns what may come of a failure that has been taken into the tally.
+// How many net failures cut depends on how often the outage has relapsed; whether the
+// cut reopens instead, on what there was since the last one, and on the window at a moment that
+// the model does not know.
+func (s state) narrowed(id int) []state {
+	t := &s.tickets[id]
+	if t.does != goOn || t.cut != s.cut || t.gen != s.gen {
+		return []state{s}
 	}
-	s.tally += 8
+	var all []state
 	if s.tally < cutsAt {
-		return
+		all = append(all, s)
 	}
-	wasAlive := s.alive
-	s.tally, s.credit, s.alive = 0, 0, false
-	if !wasAlive {
-		t.does = reopen
-		return
+	if s.tally < tolerances[min(int(s.relapses), len(tolerances)-1)] {
+		return all
 	}
-	s.cut++
-	t.does = cut
+	reopens := s
+	reopens.tally, reopens.credit = 0, 0
+	reopens.tickets[id].does = reopen
+	if !s.alive || t.others == 0 || s.window == 1 || s.cut > 0 {
+		all = append(all, reopens)
+	}
+	if s.alive && t.others > 0 {
+		cuts := reopens
+		cuts.alive = false
+		cuts.cut++
+		cuts.tickets[id].does = cut
+		all = append(all, cuts)
+	}
+	return all
 }
 
 func (s *state) judgeTrial(t *ticket, failed bool, r rule) {

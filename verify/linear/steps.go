@@ -235,6 +235,9 @@ func (r rule) settleOnce(s state, in input) []state {
 			break
 		}
 		s.count(t, failed, r)
+		if t.part == probe && r.probes == 0 {
+			return s.narrowed(in.ticket)
+		}
 	}
 	return []state{s}
 }

@@ -6,14 +6,16 @@
  * In the model: closed, open, half-open; callers that acquire and settle by
  * success, failure or Cancel, late, twice or never; Trip and Reset; the timer,
  * its worker and its kicks (E3); the opening's deadline beside the word (E2);
- * evidence beside the word (E4); the instants of silence (E5).
+ * evidence beside the word (E4); the instants of silence (E5); with BRAKE, the
+ * change from closed to half-open.
  *
  * Smaller than the code: the window's field ends at MAXWINDOW; every counted
  * failure of a closed call trips; a success widens by one; the weights of the
  * tally are one, and NETFAILURES net failures cut. Instants are replaced by
  * what is due: time may pass at any step, in the order in which timers would
  * see it. Not in the model: modes, the classic rule, the rolling window,
- * announcements, and 32 bits of generation.
+ * announcements, samples, what is made of how well an outage has gone so far, and
+ * 32 bits of generation.
  */
 
 #ifndef CALLERS
@@ -65,8 +67,13 @@ byte waitOf;              /* the generation whose deadline is written */
 bool waitOver;            /* and whether it has passed */
 bool placeDue, timeoutDue, quietDue;   /* silence and the quiet tick */
 
-bool kicked;              /* kicks has changed since the worker read it */
+#ifdef BRAKE
+bool braked;              /* once is enough */
+byte timer = asSoon;
+#else
 byte timer = never;
+#endif
+bool kicked;              /* kicks has changed since the worker read it */
 byte timerOf;             /* the generation that the timer was set for */
 bool fired;
 byte probesFired;         /* how often time has passed in half-open */
@@ -253,7 +260,8 @@ proctype caller(byte id) {
 						next = e2 + 1; does = 4
 					:: failed && (aliveOf(e2) || cutOf(e2) > 0) && tallyOf(e2) + 1 >= NETFAILURES ->
 						if
-						:: !aliveOf(e2) -> next = packEvidence(generation(w), cutOf(e2), 0, 0); does = reopen
+						:: !aliveOf(e2) || window(w) <= 1 || others == 0 ->
+							next = packEvidence(generation(w), cutOf(e2), aliveOf(e2), 0); does = reopen
 						:: else ->
 							next = packEvidence(generation(w), (cutOf(e2) == 7 -> 1 : cutOf(e2) + 1), 0, 0); does = cut
 						fi
@@ -422,7 +430,39 @@ end:
 			:: true ->
 				now = word;
 				if
-				:: phase(now) == phaseClosed -> next = never
+				:: phase(now) == phaseClosed ->
+					next = never;
+#ifdef BRAKE
+					if
+					:: skip
+					:: !braked ->           /* enough samples are late: toHalfOpen */
+						next = asSoon;
+						e = evidence;
+						if
+						:: word == now ->
+							atomic {
+								if
+								:: evidence == e -> evidence = packEvidence(generation(now) + 1, 1, 0, 0); ok = true
+								:: else -> ok = false
+								fi
+							}
+							if
+							:: ok ->
+								atomic {
+									if
+									:: word == now ->
+										braked = true;
+										word = to(now, phaseHalfOpen, 2); changed(now); raised = true; check()
+									:: else -> ok = false
+									fi
+								}
+								if :: ok -> kick() :: else fi
+							:: else
+							fi
+						:: else
+						fi
+					fi
+#endif
 				:: phase(now) == phaseOpen ->
 					/* tickOpen: E2, the word was read first */
 					if

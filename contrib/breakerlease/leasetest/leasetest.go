@@ -1,9 +1,3 @@
-// Package leasetest has the tests that any breakerlease.Store must pass, and a
-// Store in memory for the tests of what uses one.
-//
-//	func TestStore(t *testing.T) {
-//		leasetest.Run(t, func(t *testing.T) leasetest.Server { ... })
-//	}
 package leasetest
 
 import (

@@ -57,7 +57,7 @@ func newFleet(t *testing.T, o breakerpage.Options) *fleet {
 func writableFleet(t *testing.T) *fleet {
 	t.Helper()
 	var f *fleet
-	f = newFleet(t, breakerpage.Options{Authorize: func(r *http.Request, c breakerpage.Command) error { return f.allow(r, c) }})
+	f = newFleet(t, breakerpage.Options{Audit: func(breakerpage.Entry) {}, Authorize: func(r *http.Request, c breakerpage.Command) error { return f.allow(r, c) }})
 	return f
 }
 
@@ -78,7 +78,7 @@ func (f *fleet) allow(_ *http.Request, c breakerpage.Command) error {
 func (f *fleet) made(name string, c atomicbreaker.Config) *atomicbreaker.Breaker {
 	f.Helper()
 	c.Name = name
-	b, err := atomicbreaker.New(f.Config(c))
+	b, err := atomicbreaker.New(f.Errors(f.Config(c)))
 	if err != nil {
 		f.Fatal(err)
 	}

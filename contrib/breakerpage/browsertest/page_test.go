@@ -49,16 +49,16 @@ func TestWhatEachBreakerDoesIsSaid(t *testing.T) {
 	f.everyKind()
 	b := opened(t, f)
 	for name, want := range map[string]string{
-		"calm":     `^Lets everything through\. 0 of [\d,]+ failed\.$`,
+		"calm":     `^Lets everything through\. 0 of [\d,]+ failed\.( Usually [\d.]+ m?s, 95 % within [\d.]+ m?s\.)?$`,
 		"idle":     `^Lets everything through\. No calls in the window\.$`,
-		"errors":   `^Lets everything through\. [1-9]\d* of [\d,]+ failed\.$`,
-		"dead":     `^Refuses [\d.]+/s\. A probe may go (in [\d.]+ m?s|now)\.$`,
+		"errors":   `^Lets everything through\. [1-9]\d* of [\d,]+ failed, \d+ % of the way to opening\.`,
+		"dead":     `^Refuses [\d.]+/s\. A probe may go (in [\d.]+ m?s|now)\. Since \d\d:\d\d:\d\d \((streak|failure rate)\), reopened (once|\d+ times), last error: other\.$`,
 		"unasked":  `^Nobody has asked since\. A probe may go in 59 min`,
-		"refusing": `^Refuses [\d.]+/s\. A probe may go in 59 min`,
-		"unprobed": `^Waits for a call: the next one is the probe\.$`,
-		"probing":  `^Tests: [1-9]\d* of [1-9]\d* probes? under way, \d+ succeeded, 0 failed\. Refuses [\d.]+/s\.$`,
-		"forced":   `^Held open by an operator\. Refuses [\d.]+/s\.$`,
-		"shadow":   `^Shadow: refuses nobody, would refuse [\d.]+/s\.$`,
+		"refusing": `^Refuses [\d.]+/s\. A probe may go in 59 min.* Since \d\d:\d\d:\d\d \(trip called\)\.$`,
+		"unprobed": `^Waits for a call: the next one is the probe\. Since `,
+		"probing":  `^Tests: [1-9]\d* of [1-9]\d* probes? under way, \d+ succeeded, 0 failed\. Refuses [\d.]+/s\. Since `,
+		"forced":   `^Held open by an operator\. Refuses [\d.]+/s\. Since `,
+		"shadow":   `^Shadow: refuses nobody, would refuse [\d.]+/s\. Since `,
 		"precious": `^Held closed by an operator: lets everything through, whatever fails\.$`,
 	} {
 		b.eventually(name+" says "+want, fmt.Sprintf(`/%s/.test(%s)`, strings.ReplaceAll(want, "/", `\/`), says(name)))
@@ -124,7 +124,7 @@ func TestFindingABreaker(t *testing.T) {
 	b.search("")
 
 	b.do(chromedp.Click(`//div[@id="sums"]/button[contains(., "held")]`))
-	b.eventually("the held ones", inSight+` === "forced|shadow|precious"`)
+	b.eventually("the held ones", inSight+` === "forced|precious"`)
 	b.eventually("the button is pressed", `document.querySelectorAll('#sums [aria-pressed="true"]').length === 1`)
 	b.do(chromedp.Click(`//div[@id="sums"]/button[contains(., "held")]`))
 
@@ -187,7 +187,7 @@ func TestCommandsByClicking(t *testing.T) {
 	b := opened(t, f)
 	b.eventually("the row is there", inSight+` === "b"`)
 	b.do(chromedp.Evaluate[chromedp.Void](rowJS + `("b").click()`))
-	b.eventually("a page that is read-only has no commands", `document.getElementById("detail").open && document.querySelectorAll(".commands").length === 0`)
+	b.eventually("a page that is read-only has no commands", `document.getElementById("detail").open && document.querySelectorAll(".commands, .pick").length === 0`)
 
 	f = writableFleet(t)
 	breaker := f.made("b", atomicbreaker.Config{Cooldown: atomicbreaker.Cooldown{Min: time.Hour}})
@@ -195,9 +195,11 @@ func TestCommandsByClicking(t *testing.T) {
 	b.do(chromedp.Navigate(f.url()))
 	b.eventually("the rows are there", inSight+` === "b|precious"`)
 	b.do(chromedp.Evaluate[chromedp.Void](rowJS + `("b").click()`))
-	trip := `//div[@class="commands"]/button[contains(., "Trip")]`
-	b.do(chromedp.Click(trip))
-	b.eventually("it asks again", `document.querySelector(".commands .sure").textContent === "Sure? Trip"`)
+	trip := `//dialog//div[@class="commands"]/button[contains(., "Trip")]`
+	b.do(chromedp.Click(trip), chromedp.Click(trip))
+	b.eventually("it wants to know why", `document.querySelector("#detail .answer").textContent === "Say why first." && document.activeElement.className === "reason"`)
+	b.do(chromedp.KeyEvent("drill"), chromedp.Click(trip))
+	b.eventually("it asks again", `document.querySelector("#detail .commands .sure").textContent === "Sure? Trip"`)
 	if breaker.State() != atomicbreaker.StateClosed {
 		t.Error("it was tripped by one click")
 	}
@@ -206,25 +208,31 @@ func TestCommandsByClicking(t *testing.T) {
 	if breaker.State() != atomicbreaker.StateOpen {
 		t.Error("it only looks open")
 	}
-	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".commands select").value = "forced-closed"`))
-	mode := `//div[@class="commands"]/button[contains(., "Set mode")]`
+	b.do(chromedp.Evaluate[chromedp.Void](`(e => { e.value = "forced-closed"; e.dispatchEvent(new Event("change")); })(document.querySelector("#detail .commands select"))`))
+	mode := `//dialog//div[@class="commands"]/button[contains(., "Set mode")]`
 	b.do(chromedp.Click(mode), chromedp.Click(mode))
 	b.eventually("it is forced closed", badge("b")+` === "forced closed"`)
 	b.eventually("the figures agree", `document.querySelector(".facts").innerText.includes("forced closed")`)
+	b.eventually("the hold is told", `/^Held closed by an operator: .* Until \d\d:\d\d:\d\d, because: drill\./.test(`+says("b")+`)`)
+	b.eventually("the audit is told", `/^b trip\s*somebody: drill/m.test(document.getElementById("audit").innerText)`)
 	b.shot("commands")
+	breaker.SetMode(atomicbreaker.Shadow) // another operator
+	b.eventually("the mode is followed", `document.querySelector("#detail .commands select").value === "shadow"`)
 	b.do(keyDown("Escape"), chromedp.Evaluate[chromedp.Void](rowJS+`("precious").click()`))
 	b.quiet = true // the browser complains of the status 403
-	reset := `//div[@class="commands"]/button[contains(., "Reset")]`
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#detail .reason").value = "drill"`))
+	reset := `//dialog//div[@class="commands"]/button[contains(., "Reset")]`
 	b.do(chromedp.Click(reset), chromedp.Click(reset))
-	b.eventually("the refusal is shown", `document.querySelector(".answer").textContent === "not allowed: it is precious"`)
+	b.eventually("the refusal is shown", `document.querySelector("#detail .answer").textContent === "not allowed: it is precious"`)
 	if s := precious.Snapshot(); s.Generation != 0 {
 		t.Error("it was reset")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	want := []breakerpage.Command{
-		{Breaker: "b", Action: breakerpage.Trip}, {Breaker: "b", Action: breakerpage.SetMode, Mode: atomicbreaker.ForcedClosed},
-		{Breaker: "precious", Action: breakerpage.Reset},
+		{Breaker: "b", Action: breakerpage.Trip, Reason: "drill"},
+		{Breaker: "b", Action: breakerpage.SetMode, Mode: atomicbreaker.ForcedClosed, Reason: "drill", For: time.Hour},
+		{Breaker: "precious", Action: breakerpage.Reset, Reason: "drill"},
 	}
 	if fmt.Sprint(f.commands) != fmt.Sprint(want) {
 		t.Errorf("asked for %v, want %v", f.commands, want)
@@ -236,12 +244,14 @@ func TestHostileNamesAreText(t *testing.T) {
 	f := newFleet(t, breakerpage.Options{Title: `<img src=x onerror="pwned=1">`})
 	names := []string{
 		`<img src=x onerror="pwned=1">`, `"><script>pwned=1</script>`, `</script><svg onload=pwned=1>`, "__proto__", "constructor", "toString",
-		"{{.Title}}", "a\u2028b", "&lt;i&gt;", `' onclick='pwned=1`, "javascript:pwned=1",
+		"{{.Title}}", "&lt;i&gt;", `' onclick='pwned=1`, "javascript:pwned=1",
 	}
 	for _, name := range names {
 		f.made(name, atomicbreaker.Config{}).Trip()
 	}
+	f.made("a\u2028b\u202egnp\u200b.exe\\", atomicbreaker.Config{}).Trip()
 	b := opened(t, f)
+	b.eventually("what cannot be seen is escaped", rowJS+`("a\\u2028b\\u202egnp\\u200b.exe\\\\") !== undefined && !/[\u2028\u202e\u200b]/.test(document.body.innerText)`)
 	for _, name := range names {
 		b.eventually(name+" is in a row and in the timeline", fmt.Sprintf(
 			`%s(%q) !== undefined && [...document.querySelectorAll("#events strong")].some(e => e.textContent === %q)`, rowJS, name, name))

@@ -40,7 +40,7 @@ type Target struct {
 }
 
 // ReadDashboard reads a dashboard and checks its form: panels with different
-// ids that do not overlap and lie within the 24 columns, with a title and, but
+// ids that do not overlap and lie within the 24 columns, with a title and, except
 // for rows, a description and expressions of different names.
 func ReadDashboard(file string) (*Dashboard, error) {
 	text, err := os.ReadFile(file)

@@ -1,16 +1,3 @@
-// Package gobreaker has the exported surface of github.com/sony/gobreaker, version 1
-// (v1.0.0), on top of the lock-free breaker of package atomicbreaker: change the import, and
-// a program written against that documentation goes on as it did.
-//
-// It is the breaker of the package above it, which stands in for version 2, in the words of
-// version 1: what that says of what is the same, better and different holds here. Besides:
-//
-//   - IsSuccessful is asked about what a request returned, as in version 1, before the breaker
-//     looks whether the result still counts, and never about a panic, which is a failure. A
-//     request that ends its goroutine (runtime.Goexit) is one, too.
-//   - IsSuccessful is not asked where the caller says by done how the request went.
-//   - There is no rolling window, and no request is excluded.
-//   - Allow allocates three objects instead of one.
 package gobreaker
 
 import (
@@ -79,7 +66,7 @@ type Settings struct {
 	// returning true. Default: ConsecutiveFailures is above 5.
 	ReadyToTrip func(counts Counts) bool
 
-	// OnStateChange is told of every change of state, one at a time and in
+	// OnStateChange is called with every change of state, one at a time and in
 	// order, by the goroutine that caused it or one that is telling already.
 	OnStateChange func(name string, from State, to State)
 

@@ -19,7 +19,7 @@ var timeAndWord = []Mutation{
 	m("G10", "instants begin at zero", breaker,
 		"		instant.Store(now)\n", "		instant.Store(0)\n"),
 	m("G4", "a place was made at the instant zero", silence,
-		"b.episodeOf, b.ticks, b.raisedAt, b.judged = gen, noTicks, b.since(w), [2]uint32{}", "b.episodeOf, b.ticks, b.raisedAt, b.judged = gen, noTicks, 0, [2]uint32{}"),
+		"b.episodeOf, b.ticks, b.raisedAt = gen, noTicks, b.since(w)", "b.episodeOf, b.ticks, b.raisedAt = gen, noTicks, 0"),
 	m("G10", "the time between two instants overflows", instant,
 		"	case d < 0:\n		return never\n", ""),
 	m("G10", "an instant overflows", instant,
