@@ -601,7 +601,7 @@ func TestCircuitBreakerHook(t *testing.T) {
 
 func TestFaultsOfTheConfiguration(t *testing.T) {
 	for want, transport := range map[string]string{
-		"failure_rate is 7, want above 0 to 1, or off, at Caddyfile:12": "failure_rate 7\n",
+		"failure_rate is 7, want above 0 to 1, or off; it is a share, not per cent, at Caddyfile:12": "failure_rate 7\n",
 		"failure_rate is \"0\": a zero says nothing":                    "failure_rate 0\n",
 		"quiet is \"0s\": a zero says nothing":                          "quiet 0s\n",
 		"successes is 3 and concurrent 0 with probes 2":                 "probes 2\nsuccesses 3\n",
