@@ -2,6 +2,7 @@ package drill
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,8 +55,9 @@ func TestDashboardOfADrill(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", p.Title, err)
 			}
-			// A drill has neither shadow mode nor slow calls.
-			never := strings.Contains(expr, "would_refuse") || strings.Contains(expr, "slow_ratio")
+			// A drill has neither shadow mode nor slow calls, deadlines, groups or a lease, and says no kinds of errors.
+			never := slices.ContainsFunc([]string{"would_refuse", "slow_ratio", "latency_deadline", "_lease_", "_group_", "errors_total"},
+				func(part string) bool { return strings.Contains(expr, part) })
 			if series == 0 && !never {
 				t.Errorf("%s has no data from\n%s", p.Title, expr)
 			}

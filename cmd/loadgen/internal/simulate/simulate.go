@@ -62,7 +62,7 @@ const shortName = "short"
 
 // shortSet are rows of every kind, without the ones that take longest or tell what
 // another tells too. Their figures are those that -all gives them.
-var shortSet = strings.Fields(`01/3 01/U 01/C 01b/U 02/U 02/C 03/U 04/U 04/U-ready 05/U 05b/U 06/U 07/U 08/U 09-10s/1 09-60s/1
+var shortSet = strings.Fields(`01/3 01/U 01/C 01b/U 02/U 02/C 03/U 04/U 04/U-ready 05/U 05b/U 06/U 07/U 08/U 09-10s/1 09-60s/1 23-4x/3 23-timeout-5s/U 24-mix60/U
 	10-dead10s/U 10-surge/U 10-surge/U-lease 10-collapse/U 11/U 12-50x200ms/U 12-400x50ms/U 12-2000x2s/U
 	13-q10/U 13-q200/U 14-pareto-04/U 15/3 16/U 17-5s-04/U 18-35/U 18-65/U 20-500/U 20-surge/U 20-quota/U 21/U 22-01b/U`)
 
