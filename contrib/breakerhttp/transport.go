@@ -42,7 +42,7 @@ import (
 //
 // 429 is a Success, as a server that keeps one client to its quota is well, and
 // refusing all clients for it would be wrong. Where a server says by it that it
-// is overloaded, whoever asks, list it in FailureStatuses; where it means
+// is overloaded for everybody, list it in FailureStatuses; where it means
 // both, tell them apart in Classify, by its headers.
 //
 // A request whose context is done before it starts is not sent and not
@@ -69,7 +69,7 @@ type Transport struct {
 	BreakerFor func(*http.Request) *atomicbreaker.Breaker
 
 	// FailureStatuses are Failures whatever Classify says, each 200 to 599;
-	// 429 is a usual one, where it tells of overload. Default: none.
+	// 429 is a usual one, where it means overload. Default: none.
 	FailureStatuses []int
 
 	// Classify decides what a response says about health if its status is not
@@ -83,14 +83,14 @@ type Transport struct {
 	// JudgeBody judges the end of a body too, where the header was a Success. A
 	// Failure is: an error while reading, unless the caller's context has ended, which is Local; a Read that waits
 	// longer than StallTimeout; and what the reader says by [Fail]. Closing the body, at its end or
-	// before, is a Success, and so is its end if it is not closed within a second.
+	// before, is a Success. Its end is one too if it is not closed within a second.
 	// A reader that is slow is no fault of the server: an error after a reader was away for longer than it
 	// waited, and for at least a second, is Local.
 	//
 	// For a probe the header is the verdict in any case, so that long answers do not keep a
 	// breaker half-open. Slow calls are timed to the end of the body. It costs some allocations per call.
 	// Responses without a body, responses that are no Success and bodies that can be written to (a protocol
-	// upgrade) are judged at the headers all the same. Default: false.
+	// upgrade) are always judged at the headers. Default: false.
 	JudgeBody bool
 
 	// StallTimeout is how long a Read of a response's body may wait before the
