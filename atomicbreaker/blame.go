@@ -32,8 +32,8 @@ func (t *Ticket) withoutAsking(ctx context.Context, err error) (Outcome, bool) {
 func (t *Ticket) blame(ended error) Outcome {
 	b := t.breaker
 	left := errors.Is(ended, context.Canceled)
-	if t.claim.has(claimAnswered) {
-		return Local
+	if left && t.claim.has(claimAnswered) {
+		return Local // a stream ends so
 	}
 	patience := b.cfg().Patience
 	if patience == Off {

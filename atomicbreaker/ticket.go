@@ -64,7 +64,7 @@ func (t *Ticket) ReportAfter(o Outcome, after time.Duration) bool {
 //     Ignored;
 //   - an error after ctx has ended, cancelled or past its deadline, is judged by how
 //     long the dependency was given: it is a Failure from Config.Patience on, and
-//     [Local] before, and after Answered;
+//     [Local] before. It is Local too if ctx was cancelled after Answered;
 //   - Config.Classify decides the rest, by default as Failure.
 //
 // How long a call has taken is known of a ticket from [Breaker.AcquireContext], of
@@ -127,9 +127,9 @@ func (t *Ticket) Cancel() bool {
 // call that did so, and false for a ticket that is settled or was answered already.
 //
 // For a probe that is the verdict, a Success, and its place goes to the next one: a
-// stream that lasts for an hour keeps no breaker half-open. Settle the ticket at the end of the call as usual, with
-// its outcome; for a call that has been answered, the end of its caller's context is never a
-// Failure.
+// stream that lasts for an hour keeps no breaker half-open. The caller still settles the ticket at the end of
+// the call, with what became of it. If its context was cancelled by then, that is Local,
+// however long the call took: streams end so.
 func (t *Ticket) Answered() bool {
 	b, c, start := t.breaker, t.claim, t.start
 	if b == nil || !t.settled.CompareAndSwap(ticketOut, ticketAnswered) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -267,14 +266,7 @@ func TestWhoLeaves(t *testing.T) {
 			case <-arrived:
 			default:
 			}
-			if s := a.Snapshot(); s.Failed == 1 {
-				a.WantOutcomes(outcomes{Ignored: 1, Failed: 1})
-			} else { // a stream that had begun to answer
-				a.WantOutcomes(outcomes{Ignored: 2})
-				if !strings.HasSuffix(procedure, "Down") {
-					t.Errorf("%s: the deadline was nobody's fault", a.Name())
-				}
-			}
+			a.WantOutcomes(outcomes{Ignored: 1, Failed: 1})
 		}
 	}
 }

@@ -229,8 +229,8 @@ func TestStreamsSettleExactlyOnce(t *testing.T) {
 		{"deadline", hang, func(t *testing.T, g *guarded, _ *backend) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
-			drain(open(ctx, t, g)) // which has begun to answer: the caller has left
-		}, books{ignored: 1}},
+			drain(open(ctx, t, g))
+		}, books{failed: 1}},
 		{"server killed", hang, func(t *testing.T, g *guarded, b *backend) {
 			s := open(t.Context(), t, g)
 			s.Recv()

@@ -109,7 +109,7 @@ func TestContextThatEndsWhileReading(t *testing.T) {
 		{"cancel", context.WithCancel, true, books{ignored: 1}},
 		{"deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 50*time.Millisecond)
-		}, false, books{ignored: 1}}, // it was answering
+		}, false, books{failed: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onBoth(t, handler, func(t *testing.T, h *harness) {
@@ -134,7 +134,7 @@ func TestContextThatEndsWhileReading(t *testing.T) {
 	}
 }
 
-func TestClientTimeoutWhileReadingIsTheCallersDeadline(t *testing.T) {
+func TestClientTimeoutWhileReadingIsADeadline(t *testing.T) {
 	onBoth(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Write(make([]byte, 10))
 		http.NewResponseController(w).Flush()
@@ -145,7 +145,7 @@ func TestClientTimeoutWhileReadingIsTheCallersDeadline(t *testing.T) {
 		if status, err := h.get(t); status != 200 || err == nil {
 			t.Fatalf("got %d, %v", status, err)
 		}
-		h.wantBooks(t, books{ignored: 1})
+		h.wantBooks(t, books{failed: 1})
 	})
 }
 

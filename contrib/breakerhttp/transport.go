@@ -81,7 +81,7 @@ type Transport struct {
 	Classify func(*http.Response) atomicbreaker.Outcome
 
 	// JudgeBody judges the end of a body too, where the header was a Success. A
-	// Failure is: an error while reading, unless the caller's context has ended, which is Local; a Read that waits
+	// Failure is: an error while reading, by Config.Patience if the caller's context has ended; a Read that waits
 	// longer than StallTimeout; and what the reader says by [Fail]. Closing the body, at its end or
 	// before, is a Success. Its end is one too if it is not closed within a second.
 	// A reader that is slow is no fault of the server: an error after a reader was away for longer than it

@@ -96,7 +96,7 @@ var watching = []Mutation{
 	m("G16", "calls that were not timed are never at fault", blame,
 		"			return localIf(!failed)\n		}\n", "			_ = failed\n		}\n"),
 	m("G16", "leaving after the answer is a failure", blame,
-		"	if t.claim.has(claimAnswered) {\n		return Local\n	}\n", ""),
+		"	if left && t.claim.has(claimAnswered) {\n		return Local // a stream ends so\n	}\n", ""),
 	m("G16", "an outcome of this process is not told apart", ticket,
 		"&& o == Local {\n			b.ring.Count(countLocal)", "&& o == Local && false {\n			b.ring.Count(countLocal)"),
 	m("G17", "an answered probe keeps its place", ticket,
